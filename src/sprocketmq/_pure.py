@@ -1,0 +1,45 @@
+"""Chooses between the compiled and the interpreted form of the hot modules.
+
+Both are installed side by side, and Python prefers the extension module. With SPROCKETMQ_PURE=1 a finder
+in front of the others loads the `.py` file instead.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+_PACKAGE_ROOT = Path(__file__).resolve().parent
+
+
+class _SourceFinder(importlib.abc.MetaPathFinder):
+    """Finds our modules by their source only; packages and foreign modules are left to the others."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        package, *rest = fullname.split(".")
+        if package != "sprocketmq" or not rest:
+            return None
+        source = _PACKAGE_ROOT.joinpath(*rest).with_suffix(".py")
+        if not source.is_file():
+            return None
+        return importlib.util.spec_from_file_location(fullname, source)
+
+
+def install_if_asked() -> None:
+    if os.environ.get("SPROCKETMQ_PURE") == "1":
+        sys.meta_path.insert(0, _SourceFinder())
+
+
+def form() -> str:
+    """`compiled` or `interpreted`: the form in which the record codec runs in this process."""
+    from sprocketmq.protocol import record
+
+    return "interpreted" if (record.__file__ or "").endswith(".py") else "compiled"

@@ -1,0 +1,56 @@
+"""The `sprocket` command. Each group lives in a module of its own and is imported when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+#: Command name to (module in sprocketmq.cli, attribute, one-line help).
+COMMANDS = {
+    "version": ("version", "version", "Version, and whether the hot modules are compiled."),
+}
+
+
+class LazyGroup(click.Group):
+    """Knows every command by name and help, and imports only the one that runs: start-up stays short."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        found = getattr(import_module(f"sprocketmq.cli.{module}"), attribute)
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """SprocketMQ: a message queue for Python people."""
+
+
+def run() -> None:
+    """The entry point: 0 on success, 2 on bad use, 1 on failure, one clear line and no traceback."""
+    from sprocketmq.errors import ConfigError, FilterError, SprocketError
+
+    try:
+        main(prog_name="sprocket")
+    except (ConfigError, FilterError) as error:
+        sys.exit(_fail(str(error), 2))
+    except (SprocketError, OSError) as error:
+        sys.exit(_fail(str(error), 1))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _fail(text: str, code: int) -> int:
+    print(f"sprocket: {' '.join(text.split())}", file=sys.stderr)
+    return code

@@ -1,0 +1,14 @@
+"""`sprocket version`."""
+
+from __future__ import annotations
+
+import click
+
+import sprocketmq
+from sprocketmq import _pure
+
+
+@click.command()
+def version() -> None:
+    """Version, and whether the hot modules are compiled."""
+    click.echo(f"sprocketmq {sprocketmq.__version__} ({_pure.form()})")

@@ -1,0 +1,82 @@
+"""The exceptions of SprocketMQ.
+
+    SprocketError
+        FrameError        the bytes are not the protocol: the connection ends
+        CommandError      a whole frame with wrong fields in it: answered, the connection lives
+        RequestRefused    well formed, but declined: its code travels back to the peer
+        BodyError         a message body or a JSON body that cannot be decoded within its bounds
+        FilterError       a tag or SQL92 expression that does not parse
+        StoreError        the store cannot do what was asked
+            StoreCorrupt  the disk disagrees with itself: path and offset are named, nothing is guessed
+            StoreLocked   another broker owns the directory
+            StoreFull     no space, or the disk is over its watermark
+            FlushFailed   a sync failed: final for the file, nothing more is acknowledged
+        ConfigError       a key or value in a configuration that cannot be used
+
+`retriable` tells a caller whether the same request may succeed when it is sent again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class SprocketError(Exception):
+    retriable = False
+
+
+class FrameError(SprocketError):
+    """The peer sent bytes that are not the protocol."""
+
+
+class CommandError(SprocketError):
+    """A frame was whole, but its header fields are missing or malformed."""
+
+
+class RequestRefused(SprocketError):
+    """A well-formed request that the server declines."""
+
+    def __init__(self, code: int, remark: str) -> None:
+        super().__init__(remark)
+        self.code = code
+        self.remark = remark
+
+
+class BodyError(SprocketError):
+    """A body that is not what its header says, or would grow past its bound."""
+
+
+class FilterError(SprocketError):
+    """A filter expression that does not parse."""
+
+
+class StoreError(SprocketError):
+    """The store cannot do what was asked."""
+
+
+class StoreCorrupt(StoreError):
+    """The disk disagrees with itself at `path`, byte `offset`."""
+
+    def __init__(self, path: Path | str, offset: int, reason: str) -> None:
+        super().__init__(f"{path} at {offset}: {reason}")
+        self.path = Path(path)
+        self.offset = offset
+        self.reason = reason
+
+
+class StoreLocked(StoreError):
+    """Another process holds the store's lock."""
+
+
+class StoreFull(StoreError):
+    """There is no room for another record."""
+
+    retriable = True
+
+
+class FlushFailed(StoreError):
+    """A sync to disk failed. The kernel may have dropped the pages, so a second try proves nothing."""
+
+
+class ConfigError(SprocketError):
+    """A configuration key or value that cannot be used."""

@@ -1,0 +1,1 @@
+"""Bytes to values and back: frames, headers, messages, bodies. No clock, no files, no sockets."""
