@@ -1,0 +1,74 @@
+# Two commands matter: `make demo` and `make test`. Both set up what they need, once.
+#
+#   make demo    the main job end to end, results in demo-output/
+#   make test    every test, compiled and interpreted
+#   make lint    ruff, mypy --strict, import-linter
+#   make up      a nameserver and a broker in the foreground
+#   make bench   our figures beside the peers', as ratios of one run
+#   make chaos   power cuts and kills, CYCLES of them
+#   make lock    new versions into requirements.lock
+#   make clean   everything that the above made
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+HOT    := $(shell find src -name '*.py' -o -name '*.pxd')
+CYCLES ?= 200
+
+.PHONY: demo test test-pure test-full lint up bench chaos lock clean setup java
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+setup: $(BIN)/.compiled
+
+$(READY): requirements.lock scripts/setup-python
+	@scripts/setup-python $(VENV)
+	@touch $@
+
+# The hot modules are compiled again when a source changed; setup.py decides what that means on this machine.
+$(BIN)/.compiled: $(READY) pyproject.toml setup.py $(HOT)
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/sprocket version
+	@touch $@
+
+java:
+	@scripts/setup-java
+
+demo: setup java
+	@$(BIN)/python -m examples.demo
+
+test: setup java
+	@$(MAKE) --no-print-directory test-pure
+	@$(MAKE) --no-print-directory test-full
+
+test-pure:
+	SPROCKETMQ_PURE=1 $(BIN)/python -m pytest -q tests/unit tests/property
+
+test-full:
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+up: setup
+	@$(BIN)/sprocket up
+
+bench: setup java
+	@$(BIN)/python -m bench
+
+chaos: setup
+	@$(BIN)/python -m tests.fault.chaos --cycles $(CYCLES)
+
+lock:
+	@$(BIN)/python -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-header --all-extras --upgrade pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) build dist demo-output .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find src -name '*.so' -delete
+	find . -name __pycache__ -prune -exec rm -rf {} +
