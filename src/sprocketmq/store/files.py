@@ -1,0 +1,234 @@
+"""The disk as the store sees it: the one place that opens, maps, allocates, syncs, renames and removes files.
+
+A test stands in for the disk by implementing `Files` and `File`; nothing else in the store touches the operating
+system. Rules that hold for every implementation:
+
+- a created file has its full apparent size at once and reads as zeros; its blocks come with `allocate`,
+  which raises OSError(ENOSPC) where a store through a sparse map would kill the process;
+- what is stored through a map or by `write` survives a power cut only after `sync` of that file, and a
+  created, renamed or removed name only after `sync_dir` of its folder;
+- `sync` and `sync_dir` may be called from a worker thread, the rest belongs to the owner of the store.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from sprocketmq.store.lock import StoreLock
+
+Buffer = bytes | bytearray | memoryview
+
+
+class Clock(Protocol):
+    def now_ms(self) -> int:
+        """Milliseconds since 1970."""
+        ...
+
+
+class File(Protocol):
+    """One open file."""
+
+    path: Path
+    size: int
+
+    def map(self, *, writable: bool = True) -> memoryview:
+        """The whole file as memory. It stays valid for as long as the view or a slice of it lives."""
+        ...
+
+    def allocate(self, start: int, end: int) -> None:
+        """Give the bytes from `start` to `end` blocks on the disk; a full disk is an OSError here."""
+        ...
+
+    def read(self, at: int, size: int) -> bytes: ...
+
+    def write(self, at: int, data: Buffer) -> None: ...
+
+    def sync(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Lock(Protocol):
+    def release(self) -> None: ...
+
+
+class Files(Protocol):
+    def create(self, path: Path, size: int) -> File:
+        """A new file of `size` zero bytes, its folders made; one that exists already is opened and resized."""
+        ...
+
+    def open(self, path: Path, *, writable: bool = True) -> File: ...
+
+    def read_bytes(self, path: Path) -> bytes: ...
+
+    def write_bytes(self, path: Path, data: bytes, *, sync: bool = True) -> None:
+        """Replace the whole content in place; for atomic replacement write beside, then `rename`."""
+        ...
+
+    def rename(self, source: Path, target: Path) -> None: ...
+
+    def remove(self, path: Path) -> None:
+        """Remove a file; one that is not there is no error."""
+        ...
+
+    def remove_tree(self, path: Path) -> None: ...
+
+    def make_dirs(self, path: Path) -> None: ...
+
+    def sync_dir(self, path: Path) -> None: ...
+
+    def list_dir(self, path: Path) -> list[str]:
+        """The names in a folder, sorted; none where there is no folder."""
+        ...
+
+    def exists(self, path: Path) -> bool: ...
+
+    def is_dir(self, path: Path) -> bool: ...
+
+    def size(self, path: Path) -> int: ...
+
+    def modified_ms(self, path: Path) -> int: ...
+
+    def disk_usage(self, path: Path) -> tuple[int, int]:
+        """(used, total) bytes of the partition that holds `path`."""
+        ...
+
+    def lock(self, path: Path) -> Lock:
+        """Own the directory that `path` is in, or StoreLocked."""
+        ...
+
+
+class SystemClock:
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+class DiskFile:
+    """A file of the operating system; the map keeps its own descriptor, so both may be dropped in any order."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self.size = os.fstat(descriptor).st_size
+        self._descriptor = descriptor
+
+    def map(self, *, writable: bool = True) -> memoryview:
+        access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+        return memoryview(mmap.mmap(self._descriptor, self.size, access=access))
+
+    def allocate(self, start: int, end: int) -> None:
+        os.posix_fallocate(self._descriptor, start, end - start)
+
+    def read(self, at: int, size: int) -> bytes:
+        return os.pread(self._descriptor, size, at)
+
+    def write(self, at: int, data: Buffer) -> None:
+        rest = memoryview(data)
+        while rest:
+            written = os.pwrite(self._descriptor, rest, at)
+            rest, at = rest[written:], at + written
+
+    def sync(self) -> None:
+        os.fdatasync(self._descriptor)  # releases the GIL, which mmap.flush does not
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Disk:
+    """`Files` of the operating system."""
+
+    def create(self, path: Path, size: int) -> DiskFile:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            os.ftruncate(descriptor, size)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return DiskFile(path, descriptor)
+
+    def open(self, path: Path, *, writable: bool = True) -> DiskFile:
+        return DiskFile(path, os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC))
+
+    def read_bytes(self, path: Path) -> bytes:
+        return path.read_bytes()
+
+    def write_bytes(self, path: Path, data: bytes, *, sync: bool = True) -> None:
+        file = self.create(path, len(data))
+        try:
+            file.write(0, data)
+            if sync:
+                file.sync()
+        finally:
+            file.close()
+
+    def rename(self, source: Path, target: Path) -> None:
+        source.replace(target)
+
+    def remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    def remove_tree(self, path: Path) -> None:
+        shutil.rmtree(path, ignore_errors=True)
+
+    def make_dirs(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+
+    def sync_dir(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def list_dir(self, path: Path) -> list[str]:
+        try:
+            return sorted(os.listdir(path))  # noqa: PTH208 - names alone, without a Path for each of 80,000 queues
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def exists(self, path: Path) -> bool:
+        return path.exists()
+
+    def is_dir(self, path: Path) -> bool:
+        return path.is_dir()
+
+    def size(self, path: Path) -> int:
+        return path.stat().st_size
+
+    def modified_ms(self, path: Path) -> int:
+        return path.stat().st_mtime_ns // 1_000_000
+
+    def disk_usage(self, path: Path) -> tuple[int, int]:
+        usage = shutil.disk_usage(path)
+        return usage.total - usage.free, usage.total
+
+    def lock(self, path: Path) -> StoreLock:
+        return StoreLock(path)
+
+
+def sync_parents(files: Files, path: Path, root: Path) -> None:
+    """Make the names on the way from `root` to `path` durable, innermost first."""
+    for folder in _parents_within(path, root):
+        files.sync_dir(folder)
+
+
+def _parents_within(path: Path, root: Path) -> Iterator[Path]:
+    for folder in path.parents:
+        yield folder
+        if folder == root:
+            return
