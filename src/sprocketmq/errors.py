@@ -11,6 +11,10 @@
             StoreLocked   another broker owns the directory
             StoreFull     no space, or the disk is over its watermark
             FlushFailed   a sync failed: final for the file, nothing more is acknowledged
+        RemotingError     a request that got no answer; retriable
+            ConnectFailed   no connection to the address
+            RequestTimeout  no answer in time; the peer may still have done the work
+            ConnectionLost  the connection ended before the answer came
         ConfigError       a key or value in a configuration that cannot be used
 
 `retriable` tells a caller whether the same request may succeed when it is sent again.
@@ -80,3 +84,21 @@ class FlushFailed(StoreError):
 
 class ConfigError(SprocketError):
     """A configuration key or value that cannot be used."""
+
+
+class RemotingError(SprocketError):
+    """A request that got no answer."""
+
+    retriable = True
+
+
+class ConnectFailed(RemotingError):
+    """No connection to the address could be made."""
+
+
+class RequestTimeout(RemotingError):
+    """No answer came in time. The peer may have done the work all the same."""
+
+
+class ConnectionLost(RemotingError):
+    """The connection ended before the answer came. The peer may have done the work all the same."""

@@ -34,6 +34,11 @@ class FrameDecoder:
         self._buffer = bytearray()
         self._max_bytes = max_bytes
 
+    @property
+    def pending(self) -> int:
+        """Bytes of a frame that has begun and is not whole yet."""
+        return len(self._buffer)
+
     def feed(self, data: bytes) -> list[Command]:
         self._buffer += data
         commands: list[Command] = []

@@ -1,0 +1,29 @@
+"""What one process grants its peers. Every buffer, table and wait in `remoting` has its bound here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sprocketmq.protocol.frame import MAX_FRAME_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    #: Connections at once; one more is closed as soon as it is made.
+    max_connections: int = 50_000
+    #: Requests of one connection that wait for their answers (a long poll waits too); one more is answered "busy".
+    max_in_flight: int = 65_536
+    #: A longer frame is not the protocol.
+    max_frame_bytes: int = MAX_FRAME_BYTES
+    #: A connection with no traffic for so long is closed, as Java servers do.
+    idle_seconds: float = 120.0
+    #: A frame that has begun must be whole within this time.
+    frame_seconds: float = 60.0
+    #: Answers that the peer has not read: above this, its requests are no longer read ...
+    write_pause_bytes: int = 1024 * 1024
+    #: ... above this (answers that were promised earlier come on top), it is dropped ...
+    write_max_bytes: int = 32 * 1024 * 1024
+    #: ... and after so long without room it is dropped as well.
+    write_stall_seconds: float = 30.0
+    #: How often the three waits above are looked at: one scan for all connections, no timer for each.
+    scan_seconds: float = 1.0

@@ -1,0 +1,51 @@
+"""Who is at the other end of a connection, in the forms that the protocol needs."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
+
+_PORT = struct.Struct(">i")
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    host: str
+    port: int
+    #: Address (4 or 16 bytes) and port (i32), as the born host of a record.
+    packed: bytes
+    is_loopback: bool
+
+    @property
+    def is_ipv6(self) -> bool:
+        return len(self.packed) > 8
+
+    def __str__(self) -> str:
+        return format_address(self.host, self.port)
+
+
+def peer_of(socket_name: Any) -> Peer:
+    """The peer behind what `getpeername` says. An IPv4 address that came in through an IPv6 socket is IPv4."""
+    if not isinstance(socket_name, tuple):  # a connection that was reset before we asked has no name
+        return UNKNOWN_PEER
+    address: IPv4Address | IPv6Address = ip_address(socket_name[0].partition("%")[0])
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return Peer(str(address), socket_name[1], address.packed + _PORT.pack(socket_name[1]), address.is_loopback)
+
+
+def format_address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def parse_address(address: str) -> tuple[str, int]:
+    """Host and port of `host:port` or `[v6]:port`; ValueError names what it cannot read."""
+    host, _, port = address.strip().rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise ValueError(f"not an address: {address!r}, expected HOST:PORT")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+UNKNOWN_PEER = Peer("0.0.0.0", 0, bytes(8), False)

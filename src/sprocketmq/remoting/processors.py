@@ -1,0 +1,88 @@
+"""The processor table: request code to handler, and the one place where an error becomes an answer.
+
+A handler runs inline, in the read that brought its request. It returns
+    Command            the response
+    bytes, list[bytes] a response frame that is already encoded, whole or in parts
+    None               no answer now: a oneway request, or the handler keeps (connection, request) and later calls
+                       `connection.reply` exactly once
+A slow handler is a coroutine function; it runs as a task, and there is a bound on how many run at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from sprocketmq.codes import ResponseCode
+from sprocketmq.errors import BodyError, CommandError, RequestRefused
+from sprocketmq.protocol.command import Command
+
+if TYPE_CHECKING:
+    from sprocketmq.remoting.connection import Connection
+
+log = logging.getLogger(__name__)
+
+Reply: TypeAlias = Command | bytes | list[bytes] | None
+Handler: TypeAlias = Callable[["Connection", Command], Reply]
+SlowHandler: TypeAlias = Callable[["Connection", Command], Awaitable[Reply]]
+#: Raises RequestRefused when the peer may not make this request.
+Authorize: TypeAlias = Callable[["Connection", Command], None]
+
+
+class ProcessorTable:
+    def __init__(self, *, max_slow: int = 256) -> None:
+        self.authorize: Authorize | None = None
+        self._handlers: dict[int, Handler] = {}
+        self._max_slow = max_slow
+        self._slow: set[asyncio.Task[None]] = set()
+
+    def add(self, code: int | Iterable[int], handler: Handler) -> None:
+        for each in (code,) if isinstance(code, int) else code:
+            self._handlers[int(each)] = handler
+
+    def add_slow(self, code: int | Iterable[int], handler: SlowHandler) -> None:
+        self.add(code, partial(self._start, handler))
+
+    def codes(self) -> frozenset[int]:
+        return frozenset(self._handlers)
+
+    def process(self, connection: Connection, request: Command) -> Reply:
+        """The answer to `request`; never raises, so that one bad request costs its sender one answer and no more."""
+        handler = self._handlers.get(request.code)
+        if handler is None:
+            remark = f"request code {request.code} is not supported"
+            return request.reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
+        try:
+            if self.authorize is not None:
+                self.authorize(connection, request)
+            return handler(connection, request)
+        except Exception as error:  # noqa: BLE001 - the edge: what went wrong becomes the answer
+            return refusal(request, error, connection)
+
+    def _start(self, handler: SlowHandler, connection: Connection, request: Command) -> None:
+        if len(self._slow) >= self._max_slow:
+            raise RequestRefused(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{self._max_slow} slow requests are running")
+        task = asyncio.get_running_loop().create_task(self._run(handler, connection, request))
+        self._slow.add(task)
+        task.add_done_callback(self._slow.discard)
+
+    async def _run(self, handler: SlowHandler, connection: Connection, request: Command) -> None:
+        try:
+            reply = await handler(connection, request)
+        except Exception as error:  # noqa: BLE001 - the same edge, for the task
+            reply = refusal(request, error, connection)
+        if reply is not None and not request.is_oneway:
+            connection.reply(reply)
+
+
+def refusal(request: Command, error: Exception, connection: Connection) -> Command:
+    """The response that tells a peer of `error`; what is our fault is logged, and its details stay here."""
+    if isinstance(error, RequestRefused):
+        return request.reply(error.code, error.remark)
+    if isinstance(error, (CommandError, BodyError)):
+        return request.reply(ResponseCode.SYSTEM_ERROR, str(error))
+    log.error("request failed code=%d peer=%s", request.code, connection.peer, exc_info=error)
+    return request.reply(ResponseCode.SYSTEM_ERROR, f"internal error: {type(error).__name__}")

@@ -1,0 +1,66 @@
+"""A listening socket whose connections share one processor table."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl as tls
+
+from sprocketmq.remoting.connection import Connection
+from sprocketmq.remoting.limits import Limits
+from sprocketmq.remoting.peer import format_address
+from sprocketmq.remoting.processors import ProcessorTable
+from sprocketmq.remoting.registry import ConnectionRegistry
+
+log = logging.getLogger(__name__)
+
+_BACKLOG = 1024
+
+
+class RemotingServer:
+    """Port 0 takes a free one; `port` tells which, once the server has started."""
+
+    def __init__(
+        self,
+        handlers: ProcessorTable,
+        host: str = "0.0.0.0",
+        port: int = 0,
+        limits: Limits | None = None,
+        ssl: tls.SSLContext | None = None,
+    ) -> None:
+        self.host = host
+        self.port = port
+        self.connections = ConnectionRegistry(limits or Limits())
+        self._handlers = handlers
+        self._ssl = ssl
+        self._server: asyncio.Server | None = None
+
+    @property
+    def address(self) -> str:
+        return format_address(self.host, self.port)
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            self._accept, self.host, self.port, ssl=self._ssl, backlog=_BACKLOG, reuse_address=True
+        )
+        self.port = self._server.sockets[0].getsockname()[1]
+        self.connections.start()
+
+    def stop_accepting(self) -> None:
+        """Take no new connection; those that are there go on."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    async def stop(self, grace: float = 3.0) -> None:
+        """Accept nothing more, answer what is in flight within `grace` seconds, close.
+
+        Whoever keeps parked requests (long polls) answers them before, or they are waited for.
+        """
+        self.stop_accepting()
+        await self.connections.close(grace)
+        self.connections.stop()
+
+    def _accept(self) -> Connection:
+        return Connection(self._handlers, self.connections)

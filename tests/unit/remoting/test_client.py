@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+
+from sprocketmq.errors import ConnectFailed, RequestTimeout
+from sprocketmq.protocol.command import Command
+from sprocketmq.remoting import ProcessorTable, RemotingClient, RemotingServer
+
+from .conftest import StartServer
+from .wire import until
+
+
+def echo_table() -> ProcessorTable:
+    table = ProcessorTable()
+    table.add(1, lambda _connection, request: request.reply(0, ext_fields=request.ext_fields, body=request.body))
+    return table
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+async def test_callers_share_one_connection(start_server: StartServer, client: RemotingClient) -> None:
+    server = await start_server(echo_table())
+    bodies = [str(number).encode() for number in range(50)]
+    answers = await asyncio.gather(*(client.call(server.address, Command(1, body=body), 3) for body in bodies))
+    assert [answer.body for answer in answers] == bodies
+    assert len(server.connections) == len(client.connections) == 1
+    assert client.connected(server.address) is await client.connect(server.address)
+
+
+async def test_hooks_see_the_request_before_it_leaves(start_server: StartServer, client: RemotingClient) -> None:
+    def sign(address: str, command: Command) -> None:
+        command.ext_fields = {**(command.ext_fields or {}), "Signature": address}
+
+    server = await start_server(echo_table())
+    client.hooks.append(sign)
+    answer = await client.call(server.address, Command(1, ext_fields={"a": "b"}), 3)
+    assert answer.ext_fields == {"a": "b", "Signature": server.address}
+
+
+async def test_a_lost_connection_is_made_again_on_demand(start_server: StartServer, client: RemotingClient) -> None:
+    server = await start_server(echo_table())
+    first = await client.connect(server.address)
+    first.abort("test")
+    await until(lambda: first.closed)
+    assert client.connected(server.address) is None
+    assert (await client.call(server.address, Command(1), 3)).code == 0
+
+
+async def test_after_a_failure_the_address_rests(client: RemotingClient) -> None:
+    port = free_port()
+    address = f"127.0.0.1:{port}"
+    with pytest.raises(ConnectFailed, match=r"127\.0\.0\.1") as caught:
+        await client.call(address, Command(1), 3)
+    assert caught.value.retriable
+    server = RemotingServer(echo_table(), "127.0.0.1", port)
+    await server.start()
+    with pytest.raises(ConnectFailed):
+        await client.call(address, Command(1), 3)
+    client._rests[address].until = 0
+    assert (await client.call(address, Command(1), 3)).code == 0
+    assert address not in client._rests
+    await server.stop()
+
+
+async def test_rests_grow_up_to_a_bound(client: RemotingClient) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    lengths = []
+    for _ in range(8):
+        with pytest.raises(ConnectFailed):
+            await client.connect(address)
+        lengths.append(client._rests[address].length)
+        client._rests[address].until = 0
+    assert lengths == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
+
+
+async def test_an_address_that_is_none(client: RemotingClient) -> None:
+    with pytest.raises(ConnectFailed, match="HOST:PORT"):
+        await client.call("nonsense", Command(1), 3)
+
+
+async def test_the_timeout_covers_the_connecting() -> None:
+    with socket.socket() as deaf:  # a full backlog: nobody accepts
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        address = f"127.0.0.1:{deaf.getsockname()[1]}"
+        fillers = [socket.socket() for _ in range(4)]
+        for filler in fillers:
+            filler.setblocking(False)
+            filler.connect_ex(deaf.getsockname())
+        client = RemotingClient()
+        with pytest.raises(RequestTimeout, match="no connection"):
+            await client.call(address, Command(1), 0.05)
+        await client.close()
+        for filler in fillers:
+            filler.close()
+
+
+async def test_a_closed_client_connects_no_more(start_server: StartServer) -> None:
+    server = await start_server(echo_table())
+    client = RemotingClient()
+    await client.call(server.address, Command(1), 3)
+    await client.close()
+    with pytest.raises(ConnectFailed, match="closed"):
+        await client.call(server.address, Command(1), 3)
+
+
+async def test_oneway_requests_arrive(start_server: StartServer, client: RemotingClient) -> None:
+    arrived = asyncio.Event()
+    table = ProcessorTable()
+    table.add(1, lambda _connection, request: arrived.set() if request.is_oneway else None)
+    server = await start_server(table)
+    await client.oneway(server.address, Command(1))
+    await asyncio.wait_for(arrived.wait(), 3)
