@@ -29,7 +29,12 @@ Long = Annotated[int, LONG]
 
 
 def wire(key: str, *, omit_empty: bool = False, **options: Any) -> Any:
-    """A field that travels under `key`. With `omit_empty` an empty value stands for Java's null and is not written."""
+    """A field that travels under `key`.
+
+    In a JSON body an empty value stands for Java's null, and is not written, when the default is an empty text or
+    when `omit_empty` says so.
+    """
+    omit_empty = omit_empty or options.get("default") in ("", b"")
     return field(metadata={"key": key, "omit_empty": omit_empty}, **options)
 
 

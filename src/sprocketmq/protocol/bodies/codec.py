@@ -1,0 +1,132 @@
+"""JSON bodies: frozen dataclasses of `wire` fields, and one encoder and decoder for all of them.
+
+A declaration's types say how a field travels:
+
+    str  int  Long  float  bool  Enum(by name)  bytes(base64)        a nested body
+    tuple[T, ...]   frozenset[T]   Mapping[K, V] with K of str, int, Long or MessageQueue       T | None
+
+Written as Java writes: members in alphabetical order, None left out, everything else present. A text whose default
+is empty is left out when it is empty: it stands for Java's null where None would only be in the way.
+Read as Java reads: any order, unknown keys ignored, null and absent give the default, map keys quoted or bare, and an
+integer may come as a decimal string (the Go client sends tag codes so). A wrong type is a BodyError that names its
+place: `HeartbeatData: consumerDataSet[0].groupName must be a text, not 5`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from sprocketmq.errors import BodyError
+from sprocketmq.protocol import javajson
+from sprocketmq.protocol.bodies import values
+from sprocketmq.protocol.bodies.values import Mismatch
+from sprocketmq.protocol.fields import bits_of, not_none
+
+B = TypeVar("B")
+Convert = Callable[[Any], Any]
+
+
+def encode(body: object) -> bytes:
+    return javajson.dumps(to_tree(body))
+
+
+def encode_standard(body: object) -> bytes:
+    """As JSON that every reader takes: integer keys quoted, maps sorted, everything beyond ASCII escaped."""
+    return javajson.dumps(to_tree(body), int_keys="quoted", ascii=True, sort_keys=True)
+
+
+def encode_pretty(body: object) -> bytes:
+    """As RocketMQ lays out its configuration files."""
+    return javajson.dumps_pretty(to_tree(body))
+
+
+def decode(cls: type[B], data: bytes | str, limit: int = javajson.MAX_BYTES) -> B:
+    return from_tree(cls, javajson.loads(data, limit))
+
+
+def to_tree(body: object) -> dict[str, Any]:
+    """The plain dicts and lists that stand for `body` in JSON."""
+    cls: Any = type(body)
+    return cast(dict[str, Any], _codec(cls).write(body))
+
+
+def from_tree(cls: type[B], tree: Any) -> B:
+    """The body of class `cls` in parsed JSON."""
+    try:
+        return cast(B, _codec(cast(Any, cls)).read(tree))
+    except Mismatch as wrong:
+        raise BodyError(f"{cls.__name__}: {wrong}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Codec:
+    """How values of one type are read from and written to parsed JSON."""
+
+    read: Convert
+    write: Convert
+
+
+@functools.cache
+def _codec(hint: Any) -> _Codec:
+    if (bits := bits_of(hint)) is not None:
+        return _Codec(values.integer_reader(bits), _same)
+    if hint in values.READERS:
+        return _Codec(values.READERS[hint], _same)
+    if is_dataclass(hint):
+        return _bean(cast(type, hint))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _Codec(values.enum_reader(hint), lambda member: member.name)
+    return _collection(get_origin(hint), get_args(hint))
+
+
+def _collection(origin: Any, arguments: tuple[Any, ...]) -> _Codec:
+    if origin is Mapping:
+        return _mapping(*arguments)
+    item = _codec(arguments[0])
+    if origin is frozenset:
+        return _Codec(values.array_reader(item.read, frozenset), lambda items: [item.write(i) for i in sorted(items)])
+    if origin is tuple:
+        return _Codec(values.array_reader(item.read, tuple), lambda items: [item.write(i) for i in items])
+    raise TypeError(f"{origin} has no JSON form")
+
+
+def _mapping(key_hint: Any, value_hint: Any) -> _Codec:
+    value = _codec(value_hint)
+    if not is_dataclass(key_hint):
+        read_key = values.key_reader(key_hint)
+        return _Codec(
+            values.mapping_reader(read_key, value.read),
+            lambda members: {k: value.write(v) for k, v in members.items()},
+        )
+    key = _codec(cast(Any, key_hint))
+    return _Codec(
+        values.mapping_reader(lambda k: key.read(values.object_key(k)), value.read),
+        lambda members: {javajson.ObjectKey(key.write(k).items()): value.write(v) for k, v in members.items()},
+    )
+
+
+def _bean(cls: type) -> _Codec:
+    hints = get_type_hints(cls, include_extras=True)
+    members = [
+        (f.metadata["key"], f.name, _codec(not_none(hints[f.name])), f.metadata["omit_empty"])
+        for f in sorted(fields(cls), key=lambda f: f.metadata["key"])
+    ]
+    readers = [(key, name, codec.read) for key, name, codec, _ in members]
+
+    def write(body: Any) -> dict[str, Any]:
+        tree = {}
+        for key, name, codec, omit_empty in members:
+            value = getattr(body, name)
+            if value is not None and (value or not omit_empty):
+                tree[key] = codec.write(value)
+        return tree
+
+    return _Codec(values.bean_reader(cls, readers), write)
+
+
+def _same(value: Any) -> Any:
+    return value
