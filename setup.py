@@ -41,7 +41,9 @@ def extensions() -> list[Extension]:
         for name in hot_modules()
     ]
     directives = {"language_level": 3, "boundscheck": False, "wraparound": False, "initializedcheck": False}
-    built: list[Extension] = cythonize(sources, compiler_directives=directives, build_dir="build/cython")
+    built: list[Extension] = cythonize(
+        sources, compiler_directives=directives, include_path=["src"], build_dir="build/cython"
+    )
     return built
 
 

@@ -1,14 +1,29 @@
+# cython: annotation_typing=False
 """One remoting command: a request or a response, with its header fields and its body."""
 
 from __future__ import annotations
 
+try:
+    import cython
+except ImportError:
+    from sprocketmq import _shadow as cython
+
 from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, VERSION, LanguageCode, SerializeType
+
+if not cython.compiled:
+    from sprocketmq.protocol.octets import i16, i32, text
 
 
 class Command:
-    """What a frame carries. `ext_fields` holds the custom header, strings only; None when the peer sent none."""
+    """What a frame carries.
 
-    __slots__ = ("body", "code", "ext_fields", "flag", "language", "opaque", "remark", "serialize_type", "version")
+    `ext_fields` holds the custom header, strings only; None when the peer sent none. Of a binary frame it is
+    decoded when it is first asked for. There an empty value stands for Java's null: the binary form has no other.
+    """
+
+    __slots__ = (
+        "_block", "_ext_fields", "body", "code", "flag", "language", "opaque", "remark", "serialize_type", "version",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -26,20 +41,33 @@ class Command:
         self.code = code
         self.opaque = opaque
         self.flag = flag
-        self.ext_fields = ext_fields
         self.body = body
         self.remark = remark
         self.language = language
         self.version = version
         self.serialize_type = serialize_type
+        self._ext_fields = ext_fields
+        self._block: bytes | None = None
+
+    @property
+    def ext_fields(self) -> dict[str, str] | None:
+        if self._block is not None:
+            self._ext_fields = decode_block(self._block)
+            self._block = None
+        return self._ext_fields
+
+    @ext_fields.setter
+    def ext_fields(self, fields: dict[str, str] | None) -> None:
+        self._ext_fields = fields
+        self._block = None
 
     @property
     def is_response(self) -> bool:
-        return bool(self.flag & FLAG_RESPONSE)
+        return self.flag & FLAG_RESPONSE != 0
 
     @property
     def is_oneway(self) -> bool:
-        return bool(self.flag & FLAG_ONEWAY)
+        return self.flag & FLAG_ONEWAY != 0
 
     def reply(
         self,
@@ -63,3 +91,16 @@ class Command:
     def __repr__(self) -> str:
         kind = "response" if self.is_response else "oneway" if self.is_oneway else "request"
         return f"<Command {kind} code={self.code} opaque={self.opaque} ext={self.ext_fields} body={len(self.body)}>"
+
+
+def decode_block(block: bytes) -> dict[str, str]:
+    """The ext fields of a binary header, whose structure has been checked; of two with one key the later wins."""
+    fields: dict[str, str] = {}
+    p = block
+    at, end = 0, len(block)
+    while at < end:
+        value_at = at + 6 + i16(p, at)
+        value_end = value_at + i32(p, value_at - 4)
+        fields[text(p, at + 2, value_at - 4)] = text(p, value_at, value_end)
+        at = value_end
+    return fields

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Remoting frames as bytes and nothing else.
 
 frame   := length:i32  head:u32  header  body
@@ -8,144 +9,223 @@ binary  := code:i16 language:u8 version:i16 opaque:i32 flag:i32
            remark_length:i32 remark  ext_length:i32 ext*
 ext     := key_length:i16 key value_length:i32 value
 json     = an object with code, extFields, flag, language, opaque, remark, serializeTypeCurrentRPC, version
+
+Whatever is wrong with the bytes is a FrameError, raised as soon as it can be seen. A header is checked whole when
+its frame is: what a Command decodes later cannot fail.
 """
 
 from __future__ import annotations
 
-import struct
+try:
+    import cython
+except ImportError:
+    from sprocketmq import _shadow as cython
 
-import orjson
-
-from sprocketmq.codes import LanguageCode, SerializeType
 from sprocketmq.errors import FrameError
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.jsonheader import decode_json_header, encode_json_header
+
+if not cython.compiled:
+    from sprocketmq.protocol.octets import Octets, blank, cut, i16, i32, is_ascii, put, put_i16, put_i32, seal, text
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024  # what Java peers accept by default
 
-_I32 = struct.Struct(">i")
-_U32 = struct.Struct(">I")
-_HEAD = struct.Struct(">hBhiii")
+JSON = 0
+ROCKETMQ = 1
+FIXED_BYTES = 21  # a binary header without remark and ext fields
 
 
 class FrameDecoder:
-    """Takes bytes as they arrive, gives whole commands; keeps what is left for the next read."""
+    """Takes bytes as they arrive, gives whole commands; keeps what is left for the next read.
+
+    Memory follows what has arrived, never what a length field announces. After a FrameError every feed raises it
+    again: there is no way to find the next frame.
+    """
 
     def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
-        self._buffer = bytearray()
         self._max_bytes = max_bytes
+        self._pending = bytearray()
+        self._wanted = 0
+        self._failure: str | None = None
 
     @property
     def pending(self) -> int:
         """Bytes of a frame that has begun and is not whole yet."""
-        return len(self._buffer)
+        return len(self._pending)
 
     def feed(self, data: bytes) -> list[Command]:
-        self._buffer += data
+        if self._failure is not None:
+            raise FrameError(self._failure)
         commands: list[Command] = []
-        at, have = 0, len(self._buffer)
-        while have - at >= 4:
-            (length,) = _I32.unpack_from(self._buffer, at)
-            if not 4 <= length <= self._max_bytes:
-                raise FrameError(f"frame length {length}")
-            if have - at - 4 < length:
-                break
-            commands.append(decode_frame(bytes(self._buffer[at + 4 : at + 4 + length])))
-            at += 4 + length
-        del self._buffer[:at]
+        try:
+            self._feed(data, commands)
+        except (FrameError, ValueError) as error:
+            self._failure = str(error)
+            raise FrameError(self._failure) from None
         return commands
 
+    def _feed(self, data: bytes, commands: list[Command]) -> None:
+        have = len(data)
+        if not self._pending:
+            used = self._decode(data, have, commands)
+            if used < have:
+                self._pending += data[used:]
+            return
+        self._pending += data
+        have = len(self._pending)
+        if have >= self._wanted:
+            used = self._decode(self._pending, have, commands)
+            del self._pending[:used]
 
-def decode_frame(frame: bytes) -> Command:
-    """The command in `frame`, which begins after the length field."""
-    (head,) = _U32.unpack_from(frame)
-    body_at = 4 + (head & 0xFFFFFF)
-    if body_at > len(frame):
-        raise FrameError(f"header of {body_at - 4} bytes in a frame of {len(frame)}")
-    header, body = frame[4:body_at], frame[body_at:]
-    if head >> 24 == SerializeType.JSON:
-        return _decode_json(header, body)
-    if head >> 24 == SerializeType.ROCKETMQ:
-        return _decode_binary(header, body)
-    raise FrameError(f"serialize type {head >> 24}")
+    def _decode(self, p: Octets, have: int, commands: list[Command]) -> int:
+        """Appends the whole frames of p[:have]; returns where the rest begins and notes how much it still wants."""
+        at = 0
+        self._wanted = 4
+        while have - at >= 4:
+            length = i32(p, at)
+            if length < 4 or length > self._max_bytes:
+                raise FrameError(f"frame length {length}")
+            if have - at >= 8:
+                check_head(p, at + 4, length)
+            self._wanted = 4 + length
+            if have - at < self._wanted:
+                break
+            commands.append(decode_at(p, at + 4, at + 4 + length))
+            at += 4 + length
+            self._wanted = 4
+        return at
+
+
+def check_head(p: Octets, at: int, length: int) -> None:
+    head = i32(p, at)
+    if head >> 24 != JSON and head >> 24 != ROCKETMQ:
+        raise FrameError(f"serialize type {head >> 24 & 0xFF}")
+    if 4 + (head & 0xFFFFFF) > length:
+        raise FrameError(f"header of {head & 0xFFFFFF} bytes in a frame of {length}")
+
+
+def decode_at(p: Octets, at: int, end: int) -> Command:
+    """The command whose head is at `at` and whose body ends at `end`."""
+    head = i32(p, at)
+    header_at = at + 4
+    header_end = header_at + (head & 0xFFFFFF)
+    if head >> 24 == JSON:
+        command = decode_json_header(cut(p, header_at, header_end))
+    else:
+        command = decode_binary_header(p, header_at, header_end)
+    if header_end < end:
+        command.body = cut(p, header_end, end)
+    return command
+
+
+def decode_binary_header(p: Octets, at: int, end: int) -> Command:
+    if end - at < FIXED_BYTES:
+        raise FrameError(f"binary header of {end - at} bytes")
+    remark_length = i32(p, at + 13)
+    ext_at = at + 17 + remark_length + 4
+    if remark_length < 0 or ext_at > end:
+        raise FrameError(f"remark of {remark_length} bytes in a header of {end - at}")
+    ext_length = i32(p, ext_at - 4)
+    if ext_length < 0 or ext_length > end - ext_at:
+        raise FrameError(f"ext fields of {ext_length} bytes in a header of {end - at}")
+    command = Command.__new__(Command)
+    command.code = i16(p, at)
+    command.language = p[at + 2]
+    command.version = i16(p, at + 3)
+    command.opaque = i32(p, at + 5)
+    command.flag = i32(p, at + 9)
+    command.serialize_type = ROCKETMQ
+    command.remark = text(p, at + 17, at + 17 + remark_length) if remark_length else None
+    command.body = b""
+    command._ext_fields = None
+    command._block = None
+    if ext_length:
+        check_block(p, ext_at, ext_at + ext_length)
+        command._block = cut(p, ext_at, ext_at + ext_length)
+    return command
+
+
+def check_block(p: Octets, at: int, end: int) -> None:
+    """Every key and value lies inside the block and is UTF-8."""
+    plain = is_ascii(p, at, end)
+    while at < end:
+        if end - at < 6:
+            raise FrameError("ext field cut off")
+        key_length = i16(p, at)
+        if key_length < 0 or key_length > end - at - 6:
+            raise FrameError(f"ext key of {key_length} bytes")
+        value_at = at + 6 + key_length
+        value_length = i32(p, value_at - 4)
+        if value_length < 0 or value_length > end - value_at:
+            raise FrameError(f"ext value of {value_length} bytes")
+        if not plain:
+            check_text(p, at + 2, value_at - 4)
+            check_text(p, value_at, value_at + value_length)
+        at = value_at + value_length
+
+
+def check_text(p: Octets, at: int, end: int) -> None:
+    if not is_ascii(p, at, end):
+        text(p, at, end)
 
 
 def encode_frame(command: Command) -> bytes:
-    header = _encode_json(command) if command.serialize_type == SerializeType.JSON else _encode_binary(command)
-    head = command.serialize_type << 24 | len(header)
-    return b"".join((_U32.pack(4 + len(header) + len(command.body)), _U32.pack(head), header, command.body))
+    """The whole frame. A name or value that its length field cannot hold is a ValueError."""
+    body = command.body
+    header = encode_json_header(command) if command.serialize_type == JSON else encode_binary_header(command)
+    header_length, body_length = len(header), len(body)
+    if header_length > 0xFFFFFF:
+        raise ValueError(f"header of {header_length} bytes")
+    out = blank(8 + header_length + body_length)
+    p = out
+    put_i32(p, 0, 4 + header_length + body_length)
+    put_i32(p, 4, command.serialize_type << 24 | header_length)
+    put(p, 8, header, 0, header_length)
+    put(p, 8 + header_length, body, 0, body_length)
+    return seal(out)
 
 
-def _decode_json(header: bytes, body: bytes) -> Command:
-    try:
-        fields = orjson.loads(header)
-        ext = fields.get("extFields")
-        return Command(
-            int(fields["code"]),
-            opaque=int(fields.get("opaque", 0)),
-            flag=int(fields.get("flag", 0)),
-            ext_fields=None if ext is None else {str(k): str(v) for k, v in ext.items() if v is not None},
-            body=body,
-            remark=fields.get("remark"),
-            language=LanguageCode.__members__.get(fields.get("language")),
-            version=int(fields.get("version", 0)),
-        )
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise FrameError(f"JSON header: {error}") from None
+def encode_frames(commands: list[Command]) -> bytes:
+    """Frames back to back, ready for one write."""
+    return b"".join([encode_frame(command) for command in commands])
 
 
-def _decode_binary(header: bytes, body: bytes) -> Command:
-    try:
-        code, language, version, opaque, flag, remark_length = _HEAD.unpack_from(header)
-        at = _HEAD.size
-        remark = header[at : at + remark_length].decode() if remark_length else None
-        at += remark_length
-        (ext_length,) = _I32.unpack_from(header, at)
-        ext = _decode_ext(header, at + 4, at + 4 + ext_length) if ext_length else None
-    except (struct.error, ValueError) as error:
-        raise FrameError(f"binary header: {error}") from None
-    return Command(
-        code, opaque=opaque, flag=flag, ext_fields=ext, body=body, remark=remark,
-        language=language, version=version, serialize_type=SerializeType.ROCKETMQ,
-    )  # fmt: skip
+def encode_binary_header(command: Command) -> bytes:
+    remark = b"" if command.remark is None else command.remark.encode()
+    block = encode_block(command)
+    remark_length, block_length = len(remark), len(block)
+    out = blank(FIXED_BYTES + remark_length + block_length)
+    p = out
+    put_i16(p, 0, command.code)
+    p[2] = 7 if command.language is None else command.language  # 7 is OTHER: the byte cannot be left out
+    put_i16(p, 3, command.version)
+    put_i32(p, 5, command.opaque)
+    put_i32(p, 9, command.flag)
+    put_i32(p, 13, remark_length)
+    put(p, 17, remark, 0, remark_length)
+    put_i32(p, 17 + remark_length, block_length)
+    put(p, FIXED_BYTES + remark_length, block, 0, block_length)
+    return seal(out)
 
 
-def _decode_ext(header: bytes, at: int, end: int) -> dict[str, str]:
-    ext: dict[str, str] = {}
-    while at < end:
-        key_length = int.from_bytes(header[at : at + 2], "big", signed=True)
-        key = header[at + 2 : at + 2 + key_length].decode()
-        at += 2 + key_length
-        (value_length,) = _I32.unpack_from(header, at)
-        if value_length > 0:
-            ext[key] = header[at + 4 : at + 4 + value_length].decode()
-        at += 4 + value_length
-    return ext
+def encode_block(command: Command) -> bytes:
+    if command._block is not None:
+        return command._block
+    fields = command._ext_fields
+    if not fields:
+        return b""
+    pairs = [(name.encode(), value.encode()) for name, value in fields.items() if value is not None]
+    return b"".join([encode_pair(name, value) for name, value in pairs])
 
 
-def _encode_json(command: Command) -> bytes:
-    language = command.language
-    fields = {
-        "code": command.code,
-        "extFields": command.ext_fields,
-        "flag": command.flag,
-        "language": None if language is None else LanguageCode(language).name,
-        "opaque": command.opaque,
-        "remark": command.remark,
-        "serializeTypeCurrentRPC": "JSON",
-        "version": command.version,
-    }
-    return orjson.dumps({key: value for key, value in fields.items() if value is not None})
-
-
-def _encode_binary(command: Command) -> bytes:
-    remark = (command.remark or "").encode()
-    ext = b"".join(
-        struct.pack(">h", len(k)) + k + _I32.pack(len(v)) + v
-        for k, v in ((key.encode(), value.encode()) for key, value in (command.ext_fields or {}).items())
-    )
-    language = LanguageCode.OTHER if command.language is None else command.language
-    fixed = struct.pack(
-        ">HBHIIi", command.code & 0xFFFF, language, command.version & 0xFFFF,
-        command.opaque & 0xFFFFFFFF, command.flag & 0xFFFFFFFF, len(remark),
-    )  # fmt: skip
-    return b"".join((fixed, remark, _I32.pack(len(ext)), ext))
+def encode_pair(name: bytes, value: bytes) -> bytes:
+    name_length, value_length = len(name), len(value)
+    if name_length > 0x7FFF:
+        raise ValueError(f"ext key of {name_length} bytes")
+    out = blank(6 + name_length + value_length)
+    p = out
+    put_i16(p, 0, name_length)
+    put(p, 2, name, 0, name_length)
+    put_i32(p, 2 + name_length, value_length)
+    put(p, 6 + name_length, value, 0, value_length)
+    return seal(out)

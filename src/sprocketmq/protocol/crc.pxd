@@ -1,0 +1,14 @@
+# The C types of crc.py.
+import cython
+
+cdef unsigned int TABLE[8][256]
+
+cpdef long long body_crc(bytes data)
+
+cdef unsigned int crc_of(const unsigned char* p, Py_ssize_t at, Py_ssize_t length) noexcept
+
+@cython.locals(end=Py_ssize_t, crc=cython.uint)
+cdef unsigned int sliced(const unsigned char* p, Py_ssize_t at, Py_ssize_t length) noexcept
+
+@cython.locals(byte=int, step=int, crc=cython.uint)
+cdef void fill_table() noexcept

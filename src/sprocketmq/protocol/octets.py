@@ -1,0 +1,81 @@
+"""Big-endian numbers and slices in a run of bytes: the few words that the codecs are written in.
+
+A hot module uses these names for both of its forms. Interpreted they are the functions here; compiled they are the
+inline functions of `octets.pxd`, where `p` is a bare pointer. Neither form checks bounds: the caller has.
+
+`blank` gives room to be filled by the `put` functions, and `seal` turns it into the bytes that leave the module.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+_I16 = struct.Struct(">h")
+_I32 = struct.Struct(">i")
+_I64 = struct.Struct(">q")
+
+#: What a pointer is while interpreted: bytes, bytearray, memoryview or mmap.
+Octets = Any
+
+
+def i16(p: Octets, at: int) -> int:
+    value: int = _I16.unpack_from(p, at)[0]
+    return value
+
+
+def i32(p: Octets, at: int) -> int:
+    value: int = _I32.unpack_from(p, at)[0]
+    return value
+
+
+def i64(p: Octets, at: int) -> int:
+    value: int = _I64.unpack_from(p, at)[0]
+    return value
+
+
+def cut(p: Octets, at: int, end: int) -> bytes:
+    return bytes(p[at:end])
+
+
+def text(p: Octets, at: int, end: int) -> str:
+    """Raises UnicodeDecodeError, a ValueError, where the bytes are not UTF-8."""
+    return bytes(p[at:end]).decode()
+
+
+def is_ascii(p: Octets, at: int, end: int) -> bool:
+    return bytes(p[at:end]).isascii()
+
+
+def find(p: Octets, byte: int, at: int, end: int) -> int:
+    """Where `byte` is first found in [at, end), or -1."""
+    found = bytes(p[at:end]).find(byte)
+    return -1 if found < 0 else at + found
+
+
+def same(p: Octets, at: int, q: Octets, q_at: int, length: int) -> bool:
+    return bytes(p[at : at + length]) == bytes(q[q_at : q_at + length])
+
+
+def blank(size: int) -> bytearray:
+    return bytearray(size)
+
+
+def seal(filled: bytes | bytearray) -> bytes:
+    return bytes(filled)
+
+
+def put_i16(p: Octets, at: int, value: int) -> None:
+    _I16.pack_into(p, at, (value + 0x8000 & 0xFFFF) - 0x8000)
+
+
+def put_i32(p: Octets, at: int, value: int) -> None:
+    _I32.pack_into(p, at, value)
+
+
+def put_i64(p: Octets, at: int, value: int) -> None:
+    _I64.pack_into(p, at, value)
+
+
+def put(p: Octets, at: int, q: Octets, q_at: int, length: int) -> None:
+    p[at : at + length] = q[q_at : q_at + length]
