@@ -12,7 +12,6 @@ A connection belongs to one event loop, and nothing here blocks.
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 from collections import deque
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, ResponseCode
 from sprocketmq.errors import ConnectionLost, FrameError
+from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame import FrameDecoder, encode_frame
 from sprocketmq.remoting.peer import UNKNOWN_PEER, Peer, peer_of
@@ -29,7 +29,7 @@ from sprocketmq.remoting.processors import ProcessorTable, Reply
 if TYPE_CHECKING:
     from sprocketmq.remoting.registry import ConnectionRegistry
 
-log = logging.getLogger(__name__)
+events = Events(__name__)
 
 #: Parts larger than this on average go to the kernel as they are; smaller ones are cheaper to join first.
 _LARGE_PART = 8192
@@ -93,7 +93,7 @@ class Connection(asyncio.Protocol):
 
     def abort(self, reason: str) -> None:
         """Drop the connection now, with whatever has not been written."""
-        log.info("connection dropped peer=%s reason=%r", self.peer, reason)
+        events.info("connection dropped", peer=self.peer, reason=reason)
         self._transport.abort()
 
     def drain(self) -> None:
@@ -110,7 +110,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport = cast(asyncio.Transport, transport)  # uvloop's is one by its methods only
-        self.peer = self._pending.peer = peer_of(transport.get_extra_info("peername"))
+        names = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        self.peer = self._pending.peer = peer_of(*names)
         self.last_active = self._loop.time()
         transport.set_write_buffer_limits(high=self._limits.write_pause_bytes)
         if (raw := transport.get_extra_info("socket")) is not None:
@@ -234,7 +235,7 @@ class Connection(asyncio.Protocol):
         elif self.frame_since is not None and now - self.frame_since > limits.frame_seconds:
             self.abort("a frame was begun and not finished")
         elif now - self.last_active > limits.idle_seconds:
-            log.info("connection idle peer=%s", self.peer)
+            events.debug("connection idle", peer=self.peer)
             self.close()
 
 

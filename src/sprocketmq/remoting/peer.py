@@ -16,7 +16,8 @@ class Peer:
     port: int
     #: Address (4 or 16 bytes) and port (i32), as the born host of a record.
     packed: bytes
-    is_loopback: bool
+    #: It is on this machine: over loopback, or from the very address that it called.
+    is_local: bool
 
     @property
     def is_ipv6(self) -> bool:
@@ -26,14 +27,20 @@ class Peer:
         return format_address(self.host, self.port)
 
 
-def peer_of(socket_name: Any) -> Peer:
-    """The peer behind what `getpeername` says. An IPv4 address that came in through an IPv6 socket is IPv4."""
-    if not isinstance(socket_name, tuple):  # a connection that was reset before we asked has no name
+def peer_of(peer_name: Any, own_name: Any = None) -> Peer:
+    """The peer behind what `getpeername` and `getsockname` say."""
+    if not isinstance(peer_name, tuple):  # a connection that was reset before we asked has no name
         return UNKNOWN_PEER
-    address: IPv4Address | IPv6Address = ip_address(socket_name[0].partition("%")[0])
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    return Peer(str(address), socket_name[1], address.packed + _PORT.pack(socket_name[1]), address.is_loopback)
+    address, port = _address(peer_name[0]), peer_name[1]
+    is_local = address.is_loopback or (isinstance(own_name, tuple) and _address(own_name[0]) == address)
+    return Peer(str(address), port, address.packed + _PORT.pack(port), is_local)
+
+
+def _address(text: str) -> IPv4Address | IPv6Address:
+    """An IPv4 address that came in through an IPv6 socket is IPv4."""
+    address = ip_address(text.partition("%")[0])
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
 
 
 def format_address(host: str, port: int) -> str:

@@ -11,19 +11,19 @@ A slow handler is a coroutine function; it runs as a task, and there is a bound 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import BodyError, CommandError, RequestRefused
+from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
 
 if TYPE_CHECKING:
     from sprocketmq.remoting.connection import Connection
 
-log = logging.getLogger(__name__)
+events = Events(__name__)
 
 Reply: TypeAlias = Command | bytes | list[bytes] | None
 Handler: TypeAlias = Callable[["Connection", Command], Reply]
@@ -84,5 +84,5 @@ def refusal(request: Command, error: Exception, connection: Connection) -> Comma
         return request.reply(error.code, error.remark)
     if isinstance(error, (CommandError, BodyError)):
         return request.reply(ResponseCode.SYSTEM_ERROR, str(error))
-    log.error("request failed code=%d peer=%s", request.code, connection.peer, exc_info=error)
+    events.error("request failed", error, code=request.code, peer=connection.peer)
     return request.reply(ResponseCode.SYSTEM_ERROR, f"internal error: {type(error).__name__}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,6 @@ from sprocketmq.remoting.limits import Limits
 
 if TYPE_CHECKING:
     from sprocketmq.remoting.connection import Connection
-
-log = logging.getLogger(__name__)
 
 
 class ConnectionRegistry:

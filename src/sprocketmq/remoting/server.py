@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import ssl as tls
 
 from sprocketmq.remoting.connection import Connection
@@ -11,8 +10,6 @@ from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.peer import format_address
 from sprocketmq.remoting.processors import ProcessorTable
 from sprocketmq.remoting.registry import ConnectionRegistry
-
-log = logging.getLogger(__name__)
 
 _BACKLOG = 1024
 

@@ -1,0 +1,193 @@
+"""The broker's own settings, with RocketMQ's key names; those of its store are `store.config.StoreConfig`.
+
+Intervals and timeouts are milliseconds, as in RocketMQ. A setting marked `runtime` may be changed by an admin call.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from enum import Enum
+
+from sprocketmq.config import setting
+from sprocketmq.errors import ConfigError
+from sprocketmq.remoting.config import ServerConfig
+
+
+class BrokerRole(Enum):
+    ASYNC_MASTER = "ASYNC_MASTER"
+    SYNC_MASTER = "SYNC_MASTER"
+    SLAVE = "SLAVE"
+
+
+class MetricsExporter(Enum):
+    DISABLE = "DISABLE"
+    PROM = "PROM"
+
+
+class MessageRequestMode(Enum):
+    PULL = "PULL"
+    POP = "POP"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerConfig(ServerConfig):
+    # Who this broker is, and where it is found.
+    namesrv_addr: str = setting("namesrvAddr", "", "Nameservers, HOST:PORT joined by `;`.")
+    broker_name: str = setting("brokerName", socket.gethostname(), "Name that a master and its slaves share.")
+    broker_cluster_name: str = setting("brokerClusterName", "DefaultCluster", "Cluster this broker belongs to.")
+    broker_id: int = setting("brokerId", 0, "0 is the master.", low=0)
+    broker_role: BrokerRole = setting("brokerRole", BrokerRole.ASYNC_MASTER, "Master or slave, and how it replicates.")
+    broker_ip1: str = setting("brokerIP1", "", "Address that clients are told; empty is this machine's first.")
+    broker_ip2: str = setting("brokerIP2", "", "Address that slaves are told; empty is brokerIP1.")
+    listen_port: int = setting("listenPort", 10911, "Port to listen on; 0 takes a free one.", low=0, high=65535)
+    ha_listen_port: int = setting("haListenPort", 10912, "Port for slaves.", low=0, high=65535)
+    region_id: str = setting("regionId", "DefaultRegion", "Stamped on every message as MSG_REGION.")
+    broker_permission: int = setting("brokerPermission", 6, "4 readable, 2 writable.", low=0, high=7, runtime=True)
+
+    # Registration with the nameservers.
+    register_name_server_period: int = setting(
+        "registerNameServerPeriod", 30_000, "Between registrations; kept within 10 to 60 s.", low=1
+    )
+    register_broker_timeout_mills: int = setting("registerBrokerTimeoutMills", 24_000, "For one registration.", low=1)
+    compressed_register: bool = setting("compressedRegister", False, "Send registrations compressed.", runtime=True)
+    force_register: bool = setting(
+        "forceRegister", True, "Register without asking for the known version.", runtime=True
+    )
+    enable_single_topic_register: bool = setting(
+        "enableSingleTopicRegister", False, "Announce a new topic alone, by REGISTER_TOPIC_IN_NAMESRV.", runtime=True
+    )
+
+    # Topics and groups.
+    auto_create_topic_enable: bool = setting(
+        "autoCreateTopicEnable", True, "A send to an unknown topic creates it.", runtime=True
+    )
+    auto_create_subscription_group: bool = setting(
+        "autoCreateSubscriptionGroup", True, "A heartbeat of an unknown group creates it.", runtime=True
+    )
+    default_topic_queue_nums: int = setting(
+        "defaultTopicQueueNums", 8, "Most queues of a topic that a send creates.", low=1, high=65_535, runtime=True
+    )
+    cluster_topic_enable: bool = setting("clusterTopicEnable", True, "Keep a topic with the cluster's name.")
+    broker_topic_enable: bool = setting("brokerTopicEnable", True, "Keep a topic with the broker's name.")
+    trace_topic_enable: bool = setting("traceTopicEnable", False, "Create the topic for message traces.")
+    msg_trace_topic_name: str = setting("msgTraceTopicName", "RMQ_SYS_TRACE_TOPIC", "Its name.")
+    trace_on: bool = setting("traceOn", True, "Tell clients that tracing is on.", runtime=True)
+    validate_system_topic_when_update_topic: bool = setting(
+        "validateSystemTopicWhenUpdateTopic", True, "Refuse to change system topics.", runtime=True
+    )
+    clear_retry_topic_when_delete_topic: bool = setting(
+        "clearRetryTopicWhenDeleteTopic", True, "Deleting a topic deletes its POP retry topics.", runtime=True
+    )
+
+    # Sends.
+    start_accept_send_request_time_stamp: int = setting(
+        "startAcceptSendRequestTimeStamp", 0, "Refuse sends before this time.", low=0, runtime=True
+    )
+    broker_fast_failure_enable: bool = setting(
+        "brokerFastFailureEnable", True, "Answer busy when a request has waited too long.", runtime=True
+    )
+    wait_time_mills_in_send_queue: int = setting(
+        "waitTimeMillsInSendQueue", 200, "A send that waited longer is answered busy.", low=1, runtime=True
+    )
+    wait_time_mills_in_pull_queue: int = setting(
+        "waitTimeMillsInPullQueue", 5000, "A pull that waited longer is answered busy.", low=1, runtime=True
+    )
+    send_thread_pool_queue_capacity: int = setting(
+        "sendThreadPoolQueueCapacity", 10_000, "Sends that may wait for their acknowledgement.", low=1, runtime=True
+    )
+    store_reply_message_enable: bool = setting(
+        "storeReplyMessageEnable", True, "Keep replies of request-reply in the log as well.", runtime=True
+    )
+    recall_message_enable: bool = setting(
+        "recallMessageEnable", False, "Let producers recall delayed messages.", runtime=True
+    )
+
+    # Pulls.
+    long_polling_enable: bool = setting("longPollingEnable", True, "Park pulls that find nothing.", runtime=True)
+    short_polling_time_mills: int = setting(
+        "shortPollingTimeMills", 1000, "How long they wait when long polling is off.", low=1, runtime=True
+    )
+    slave_read_enable: bool = setting("slaveReadEnable", False, "Send slow consumers to a slave.", runtime=True)
+    lite_pull_message_enable: bool = setting("litePullMessageEnable", True, "Serve lite pull consumers.", runtime=True)
+    reject_pull_consumer_enable: bool = setting(
+        "rejectPullConsumerEnable", False, "Refuse plain pull consumers.", runtime=True
+    )
+    disable_consume_if_consumer_read_slowly: bool = setting(
+        "disableConsumeIfConsumerReadSlowly", False, "Switch off groups that fall far behind.", runtime=True
+    )
+    consumer_fallbehind_threshold: int = setting(
+        "consumerFallbehindThreshold", 16 << 30, "Bytes that count as far behind.", low=1, runtime=True
+    )
+    pull_batch_max_message_count: int = setting(
+        "pullBatchMaxMessageCount", 160, "Most messages of one pull, whatever it asks for.", low=1, runtime=True
+    )
+
+    # Filters.
+    enable_property_filter: bool = setting("enablePropertyFilter", False, "Serve SQL92 subscriptions.", runtime=True)
+    enable_calc_filter_bit_map: bool = setting("enableCalcFilterBitMap", False, "Keep bloom bits for them.")
+    filter_support_retry: bool = setting("filterSupportRetry", False, "Filter retry topics too.", runtime=True)
+    expect_consumer_num_use_filter: int = setting("expectConsumerNumUseFilter", 32, "Sizes the bloom filter.", low=1)
+    max_error_rate_of_bloom_filter: int = setting("maxErrorRateOfBloomFilter", 20, "Percent.", low=1, high=99)
+    filter_data_clean_time_span: int = setting("filterDataCleanTimeSpan", 86_400_000, "Dead filters are kept.", low=1)
+
+    # Clients and offsets.
+    channel_expired_timeout: int = setting(
+        "channelExpiredTimeout", 120_000, "A client without heartbeat is gone.", low=1
+    )
+    subscription_expired_timeout: int = setting(
+        "subscriptionExpiredTimeout", 600_000, "A subscription that no heartbeat repeats is gone.", low=1, runtime=True
+    )
+    notify_consumer_ids_changed_enable: bool = setting(
+        "notifyConsumerIdsChangedEnable", True, "Tell consumers when their group changes.", runtime=True
+    )
+    flush_consumer_offset_interval: int = setting("flushConsumerOffsetInterval", 5000, "Between saves.", low=10)
+    use_server_side_reset_offset: bool = setting(
+        "useServerSideResetOffset", True, "A reset takes effect at the next pull.", runtime=True
+    )
+    enable_broadcast_offset_store: bool = setting("enableBroadcastOffsetStore", True, "Keep broadcasting offsets here.")
+
+    # Transactions.
+    reject_transaction_message: bool = setting("rejectTransactionMessage", False, "Refuse half messages.", runtime=True)
+    transaction_time_out: int = setting("transactionTimeOut", 6000, "Before the first check.", low=0, runtime=True)
+    transaction_check_max: int = setting("transactionCheckMax", 15, "Checks of one message.", low=1, runtime=True)
+    transaction_check_interval: int = setting(
+        "transactionCheckInterval", 30_000, "Between checks.", low=10, runtime=True
+    )
+    transaction_op_msg_max_size: int = setting("transactionOpMsgMaxSize", 4096, "Bytes of one op message.", low=32)
+    transaction_op_batch_interval: int = setting("transactionOpBatchInterval", 3000, "Between op messages.", low=1)
+
+    # Delays.
+    timer_wheel_enable: bool = setting("timerWheelEnable", True, "Serve delays of any length.")
+    timer_precision_ms: int = setting("timerPrecisionMs", 1000, "Their precision.", low=100, high=1000)
+    timer_max_delay_sec: int = setting("timerMaxDelaySec", 259_200, "The longest of them.", low=1, runtime=True)
+    timer_roll_window_slot: int = setting("timerRollWindowSlot", 172_800, "Longer ones are rolled on.", low=2)
+    flush_delay_offset_interval: int = setting("flushDelayOffsetInterval", 10_000, "Between saves.", low=10)
+
+    # POP.
+    default_message_request_mode: MessageRequestMode = setting(
+        "defaultMessageRequestMode", MessageRequestMode.PULL, "How new groups consume."
+    )
+    default_pop_share_queue_num: int = setting("defaultPopShareQueueNum", -1, "Queues shared by POP clients.", low=-1)
+    revive_queue_num: int = setting("reviveQueueNum", 8, "Queues of the revive topic.", low=1)
+    revive_interval: int = setting("reviveInterval", 1000, "Between looks for what comes back.", low=1, runtime=True)
+    max_pop_polling_size: int = setting("maxPopPollingSize", 100_000, "POP requests that wait.", low=1, runtime=True)
+    pop_polling_size: int = setting("popPollingSize", 1024, "POP requests that wait on one queue.", low=1, runtime=True)
+
+    # Metrics.
+    metrics_exporter_type: MetricsExporter = setting(
+        "metricsExporterType", MetricsExporter.DISABLE, "PROM serves them."
+    )
+    metrics_prom_exporter_port: int = setting("metricsPromExporterPort", 5557, "On this port.", low=0, high=65535)
+    metrics_prom_exporter_host: str = setting("metricsPromExporterHost", "", "At this address; empty is bindAddress.")
+
+    def __post_init__(self) -> None:
+        ServerConfig.__post_init__(self)
+        if self.broker_role is BrokerRole.SLAVE:
+            raise ConfigError("brokerRole=SLAVE: this broker does not replicate; it runs as a master")
+        if not self.broker_name or not self.broker_cluster_name:
+            raise ConfigError("brokerName and brokerClusterName must not be empty")
+
+    @property
+    def nameservers(self) -> tuple[str, ...]:
+        return tuple(address.strip() for address in self.namesrv_addr.replace(",", ";").split(";") if address.strip())

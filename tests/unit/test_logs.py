@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sprocketmq import logs
+from sprocketmq.logs import Events, quoted
+
+
+@pytest.fixture(autouse=True)
+def _restore() -> Iterator[None]:
+    logger = logging.getLogger("sprocketmq")
+    before = logger.handlers[:], logger.level, logger.propagate
+    yield
+    for handler in logger.handlers:
+        handler.close()
+    logger.handlers[:], logger.level, logger.propagate = before
+
+
+def test_one_line_per_event_with_its_fields(tmp_path: Path) -> None:
+    logs.configure(tmp_path / "logs" / "ns.log")
+    Events("sprocketmq.nameserver.server").info("broker registered", broker="broker-a", peer="10.0.0.7:5", note="a b")
+    (line,) = (tmp_path / "logs" / "ns.log").read_text().splitlines()
+    assert re.fullmatch(
+        r"time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info from=nameserver\.server "
+        r'event="broker registered" broker=broker-a peer=10\.0\.0\.7:5 note="a b"',
+        line,
+    )
+
+
+def test_an_exception_stays_on_its_line(tmp_path: Path) -> None:
+    logs.configure(tmp_path / "x.log")
+    try:
+        raise KeyError("missing\nline")
+    except KeyError as error:
+        Events("sprocketmq.x").error("request failed", error, code=10)
+    (line,) = (tmp_path / "x.log").read_text().splitlines()
+    assert "level=error" in line
+    assert "code=10 error=KeyError" in line
+    assert "at=test_logs.py:" in line
+
+
+def test_levels_and_their_change(tmp_path: Path) -> None:
+    logs.configure(tmp_path / "x.log", "warning")
+    events = Events("sprocketmq.x")
+    events.info("quiet")
+    events.warning("loud")
+    logs.set_level("debug")
+    events.debug("detail")
+    text = (tmp_path / "x.log").read_text()
+    assert "quiet" not in text
+    assert "event=loud" in text
+    assert "event=detail" in text
+
+
+def test_rotation_by_size(tmp_path: Path) -> None:
+    logs.configure(tmp_path / "x.log", max_bytes=500, backups=2)
+    events = Events("sprocketmq.x")
+    for number in range(50):
+        events.info("event", number=number)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["x.log", "x.log.1", "x.log.2"]
+    assert all(path.stat().st_size <= 500 for path in tmp_path.iterdir())
+    assert "number=49" in (tmp_path / "x.log").read_text()
+
+
+def test_without_a_file_events_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure()
+    Events("sprocketmq.x").info("ready", port=9876)
+    assert "event=ready port=9876" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("plain", "plain"),
+        (5, "5"),
+        ("", '""'),
+        ("two words", '"two words"'),
+        ('say "x"', '"say \\"x\\""'),
+        ("line\nbreak", '"line\\nbreak"'),
+        ("a=b", '"a=b"'),
+        ("中文", "中文"),
+        ("\u2028\x1b[31m", '"\\u2028\\x1b[31m"'),
+    ],
+)
+def test_a_peer_cannot_forge_a_line(value: object, text: str) -> None:
+    assert quoted(value) == text
