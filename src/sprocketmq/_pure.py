@@ -6,7 +6,6 @@ in front of the others loads the `.py` file instead.
 
 from __future__ import annotations
 
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
@@ -18,7 +17,7 @@ from types import ModuleType
 _PACKAGE_ROOT = Path(__file__).resolve().parent
 
 
-class _SourceFinder(importlib.abc.MetaPathFinder):
+class _SourceFinder:  # no base class: importlib.abc would cost every start 30 ms
     """Finds our modules by their source only; packages and foreign modules are left to the others."""
 
     def find_spec(

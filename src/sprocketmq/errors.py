@@ -6,6 +6,7 @@
         RequestRefused    well formed, but declined: its code travels back to the peer
         BodyError         a message body or a JSON body that cannot be decoded within its bounds
         FilterError       a tag or SQL92 expression that does not parse
+        EvaluateError     an SQL92 expression that cannot be applied to a message's properties: no match
         StoreError        the store cannot do what was asked
             StoreCorrupt  the disk disagrees with itself: path and offset are named, nothing is guessed
             StoreLocked   another broker owns the directory
@@ -52,6 +53,10 @@ class BodyError(SprocketError):
 
 class FilterError(SprocketError):
     """A filter expression that does not parse."""
+
+
+class EvaluateError(SprocketError):
+    """A filter expression that is right in itself, but asks a property for a number it does not hold."""
 
 
 class StoreError(SprocketError):

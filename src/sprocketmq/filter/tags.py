@@ -1,0 +1,47 @@
+"""Tag expressions: `*` for every message, or tags joined by `||`.
+
+The broker compares hash codes, which is all a ConsumeQueue entry holds; the client compares the text again, because
+two tags may share a code. Both do so through a TagExpression.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sprocketmq.errors import FilterError
+from sprocketmq.protocol.hashing import string_hash
+
+ALL = "*"
+SEPARATOR = "||"
+
+_TRIMMED = "".join(map(chr, range(0x21)))  # as String.trim: everything up to the blank
+
+
+@dataclass(frozen=True, slots=True)
+class TagExpression:
+    """What a subscription carries: the text as given (`*` for none), the tags in it and their codes."""
+
+    text: str
+    tags: frozenset[str]
+    codes: frozenset[int]
+
+    def matches_code(self, tags_code: int | None) -> bool:
+        """By the code of a ConsumeQueue entry, of which the low 32 bits count. None: there is no code to go by."""
+        if tags_code is None or self.text == ALL:
+            return True
+        return ((tags_code + 0x8000_0000) & 0xFFFF_FFFF) - 0x8000_0000 in self.codes
+
+    def matches_tag(self, tag: str | None) -> bool:
+        """By the message's own tag, exactly. An expression without tags lets everything pass, as in RocketMQ."""
+        return not self.tags or tag in self.tags
+
+
+def parse_tags(text: str | None) -> TagExpression:
+    """Raises FilterError for an expression of separators alone."""
+    if not text or text == ALL:
+        return TagExpression(ALL, frozenset(), frozenset())
+    pieces = text.split(SEPARATOR)
+    if not any(pieces):
+        raise FilterError(f"no tag in {text!r}")
+    tags = frozenset(tag for piece in pieces if (tag := piece.strip(_TRIMMED)))
+    return TagExpression(text, tags, frozenset(map(string_hash, tags)))
