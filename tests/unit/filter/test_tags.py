@@ -1,0 +1,77 @@
+"""Tag expressions as RocketMQ's client parses them and its broker applies them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sprocketmq.errors import FilterError
+from sprocketmq.filter.tags import parse_tags
+from sprocketmq.protocol.hashing import string_hash
+
+HASHES = Path(__file__).resolve().parents[2] / "data" / "golden" / "hashes.json"
+
+
+def test_every_recorded_subscription() -> None:
+    for case in json.loads(HASHES.read_text(encoding="utf-8"))["tagSubscriptions"]:
+        parsed = parse_tags(case["expression"])
+        assert parsed.text == case["subString"]
+        assert parsed.tags == set(case["tagsSet"])
+        assert parsed.codes == set(case["codeSet"])
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("a||", {"a"}),
+        ("||a", {"a"}),
+        ("a |||| b", {"a", "b"}),
+        ("|||", {"|"}),
+        ("* || b", {"*", "b"}),
+        (" * ", {"*"}),
+        ("a\t||\nb", {"a", "b"}),
+        ("\u3000x", {"\u3000x"}),
+        (" ", set()),
+        ("|| ||", set()),
+    ],
+)
+def test_edges_of_the_syntax(text: str, tags: set[str]) -> None:
+    assert parse_tags(text).tags == tags
+
+
+@pytest.mark.parametrize("text", ["||", "||||"])
+def test_separators_alone_are_refused(text: str) -> None:
+    with pytest.raises(FilterError):
+        parse_tags(text)
+
+
+@pytest.mark.parametrize("text", [None, "", "*"])
+def test_all(text: str | None) -> None:
+    everything = parse_tags(text)
+    assert everything.text == "*"
+    assert everything.matches_code(7)
+    assert everything.matches_tag(None)
+
+
+def test_codes_collide_and_tags_do_not() -> None:
+    only_aa = parse_tags("Aa")
+    assert only_aa.matches_code(string_hash("BB"))
+    assert not only_aa.matches_tag("BB")
+    assert only_aa.matches_tag("Aa")
+    assert not only_aa.matches_tag(None)
+
+
+def test_the_low_32_bits_of_a_code_count() -> None:
+    code = string_hash("single  tag")
+    subscription = parse_tags("single  tag")
+    assert subscription.matches_code(code)
+    assert subscription.matches_code(code + 2**32)
+    assert subscription.matches_code(code & 0xFFFF_FFFF)
+    assert not subscription.matches_code(code + 1)
+    assert subscription.matches_code(None)
+
+
+def test_blanks_match_no_code() -> None:
+    assert not parse_tags(" ").matches_code(0)
