@@ -1,0 +1,107 @@
+"""A check of everything in a store against everything else. It reads; it never repairs.
+
+    log         every record is whole and lies where it says; files follow each other without a gap
+    queues      every record that belongs in a queue has the entry it should have, and no entry points elsewhere
+    index       every key of every record is there, in order, and chained into the slot of its hash
+    checkpoint  it vouches for nothing that the log does not hold
+    config      every file can be read; offsets lie within their queues; every queue's topic is known
+
+The log is the truth: it is walked once, and the others are compared with what it calls for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sprocketmq.protocol.record import Record
+from sprocketmq.store.findings import Finding, Severity
+from sprocketmq.store.verify_config import check_config
+from sprocketmq.store.verify_index import IndexCheck
+from sprocketmq.store.verify_queues import QueueCheck
+from sprocketmq.store.view import dispatch
+from sprocketmq.store.view.log import Damage
+from sprocketmq.store.view.source import is_zero
+from sprocketmq.store.view.store import StoreView
+
+Progress = Callable[[int], None]
+
+
+def verify(view: StoreView, progress: Progress = lambda _offset: None) -> Iterator[Finding]:
+    """Every finding: the log's first, then those of queues, index, checkpoint and config."""
+    yield from _check_files(view)
+    queues, index, newest = QueueCheck(view), IndexCheck(view), 0
+    for found in view.read_log():
+        if isinstance(found, Damage):
+            yield _damage(found)
+            index.skip(found.end)
+            continue
+        yield from _check_record(view, found, queues, index)
+        newest = max(newest, found.store_timestamp)
+        progress(found.commit_offset + found.size)
+    yield from _check_tail(view)
+    yield from queues.rest()
+    yield from index.rest()
+    yield from _check_checkpoint(view, newest)
+    yield from check_config(view)
+
+
+def _check_record(view: StoreView, record: Record, queues: QueueCheck, index: IndexCheck) -> Iterator[Finding]:
+    properties = dispatch.properties_of(record)
+    if dispatch.in_queue(record):
+        yield from queues.check(record, dispatch.queue_entry(record, properties, view.delays))
+    yield from index.check(record, dispatch.key_hashes(record, properties))
+
+
+def _check_files(view: StoreView) -> Iterator[Finding]:
+    """Each file has its full size, and begins where the one before it ends."""
+    size, expected = view.log.file_size, view.log.min_offset
+    for file in view.log.files:
+        if file.base != expected:
+            yield Finding(file.path, 0, f"the file that should begin at {expected} is missing")
+        if file.size != size:
+            yield Finding(file.path, file.size, f"the file has {file.size} bytes, not {size}")
+        expected = file.base + size
+    for path, index_size in view.index_paths:
+        if index_size != view.index_shape.file_size:
+            yield Finding(path, index_size, f"the file has {index_size} bytes, not {view.index_shape.file_size}")
+
+
+def _damage(found: Damage) -> Finding:
+    bytes_hit = found.end - found.begin
+    return Finding(found.path, found.begin - found.base, f"{bytes_hit} bytes hold no whole record: {found.reason}")
+
+
+def _check_tail(view: StoreView) -> Iterator[Finding]:
+    """What lies behind the log's end: nothing, a write that a crash tore, or records that damage cuts off."""
+    end = view.log_end
+    file = view.log.file_at(end)
+    if file is None or is_zero(view.log.read(end, file.end - end)):
+        return
+    lost = [found for found in view.log.walk(end, view.log.limit, skip_damage=True) if isinstance(found, Record)]
+    if lost:
+        what = f"no whole record here, and {len(lost)} whole ones follow, the first at {lost[0].commit_offset}"
+        yield Finding(file.path, end - file.base, what)
+    elif view.crashed:
+        yield Finding(file.path, end - file.base, "a record that was not wholly written", Severity.RECOVERABLE)
+    else:
+        yield Finding(file.path, end - file.base, "bytes that are no record, though the broker stopped cleanly")
+
+
+def _check_checkpoint(view: StoreView, newest: int) -> Iterator[Finding]:
+    stored, source = view.stored_checkpoint, view.source
+    if not view.log.files:
+        return
+    if not any(entry.name == "checkpoint" for entry in source.entries("")):
+        yield Finding("checkpoint", 0, "there is none")
+        return
+    if len(source.open("checkpoint").read(0, 24)) < 24:
+        yield Finding("checkpoint", 0, "it is too short to hold its three times")
+        return
+    times = (
+        ("physicMsgTimestamp", stored.physic_msg_timestamp),
+        ("logicsMsgTimestamp", stored.logics_msg_timestamp),
+        ("indexMsgTimestamp", stored.index_msg_timestamp),
+    )
+    for number, (name, time) in enumerate(times):
+        if time > newest:
+            yield Finding("checkpoint", 8 * number, f"{name} {time} is newer than the newest record, {newest}")

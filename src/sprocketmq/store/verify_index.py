@@ -1,0 +1,138 @@
+"""The index's part of a check: its chains, and its entries against the keys of the log.
+
+Entries lie in the order of the log, so both are walked together. A message may be indexed twice, by recovery.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sprocketmq.errors import StoreCorrupt
+from sprocketmq.protocol.record import Record
+from sprocketmq.store.findings import Finding, Severity
+from sprocketmq.store.indexfile_format import IndexEntry, slot_at
+from sprocketmq.store.view import dispatch
+from sprocketmq.store.view.index import IndexView
+from sprocketmq.store.view.store import StoreView
+
+
+class _Place(NamedTuple):
+    file: IndexView
+    number: int
+    entry: IndexEntry
+
+    def finding(self, what: str, severity: Severity = Severity.ERROR) -> Finding:
+        return Finding(self.file.path, self.file.shape.entry_at(self.number), f"entry {self.number} {what}", severity)
+
+
+class IndexCheck:
+    """Fed with every record in log order; then asked for what is left over."""
+
+    def __init__(self, view: StoreView) -> None:
+        self._view = view
+        self._files = [IndexView(view.source, path, view.index_shape) for path, size in view.index_paths if size]
+        self._places = self._in_order()
+        self._next = next(self._places, None)
+        self._begin = self._next.entry.commit_offset if self._next else 0
+        self._unindexed: tuple[int, int] | None = None
+
+    def check(self, record: Record, hashes: list[int]) -> Iterator[Finding]:
+        """The entries at the record's offset are those of its keys."""
+        yield from self._before(record.commit_offset)
+        found: list[int] = []
+        while self._next is not None and self._next.entry.commit_offset == record.commit_offset:
+            place = self._next
+            found.append(place.entry.key_hash)
+            if place.entry.key_hash not in hashes:
+                yield place.finding(f"has a hash that no key of the message at {record.commit_offset} has")
+            yield from _check_time(place, record)
+            self._next = next(self._places, None)
+        if Counter(hashes) - Counter(found) and record.commit_offset >= self._begin:
+            first, count = self._unindexed or (record.commit_offset, 0)
+            self._unindexed = first, count + 1
+
+    def skip(self, offset: int) -> None:
+        """Entries of a damaged stretch of the log cannot be judged; the damage is a finding already."""
+        while self._next is not None and self._next.entry.commit_offset < offset:
+            self._next = next(self._places, None)
+
+    def rest(self) -> Iterator[Finding]:
+        yield from self._before(1 << 63)
+        if self._unindexed is not None and self._files:
+            first, count = self._unindexed
+            last = self._files[-1]
+            severity = Severity.RECOVERABLE if self._view.crashed else Severity.ERROR
+            what = f"{count} messages of the log lack an entry for a key, the first at {first}"
+            yield Finding(last.path, last.shape.entry_at(last.count), what, severity)
+        for file in self._files:
+            yield from _check_chains(file)
+
+    def _before(self, offset: int) -> Iterator[Finding]:
+        """Entries that point to a place in the log where no record starts."""
+        while self._next is not None and self._next.entry.commit_offset < offset:
+            place, self._next = self._next, next(self._places, None)
+            target = place.entry.commit_offset
+            if target < self._view.log_begin:
+                continue
+            beyond = target >= self._view.log_end and self._view.crashed
+            severity = Severity.RECOVERABLE if beyond else Severity.ERROR
+            if not self._repeats(place):
+                yield place.finding(f"points to {target}, where no record starts", severity)
+
+    def _repeats(self, place: _Place) -> bool:
+        """Whether it is a second entry for a message further back in the log."""
+        try:
+            record = self._view.log.record(place.entry.commit_offset)
+        except StoreCorrupt:
+            return False
+        return place.entry.key_hash in dispatch.key_hashes(record, dispatch.properties_of(record))
+
+    def _in_order(self) -> Iterator[_Place]:
+        for file in self._files:
+            for number, entry in enumerate(file.entries(), 1):
+                yield _Place(file, number, entry)
+
+
+def _check_time(place: _Place, record: Record) -> Iterator[Finding]:
+    """Seconds since the file's begin; the first entry of a file was counted from the end of the one before."""
+    header, entry = place.file.header, place.entry
+    seconds = min(max(0, record.store_timestamp - header.begin_timestamp) // 1000, 0x7FFFFFFF)
+    if place.number > 1 and entry.seconds != seconds:
+        yield place.finding(
+            f"says {entry.seconds} s after the file's begin, but the message was stored after {seconds}"
+        )
+
+
+def _check_chains(file: IndexView) -> Iterator[Finding]:
+    """Each entry follows the one before it in its slot; each slot names the newest; the header counts them."""
+    heads: dict[int, int] = {}
+    for number, entry in enumerate(file.entries(), 1):
+        slot = entry.key_hash % file.shape.slots if entry.key_hash >= 0 else -1
+        if entry.previous != heads.get(slot, 0):
+            place = _Place(file, number, entry)
+            yield place.finding(f"is chained to {entry.previous}, not to {heads.get(slot, 0)}")
+        heads[slot] = number
+    for slot, stored in enumerate(file.slots()):
+        if stored != heads.get(slot, 0):
+            yield Finding(file.path, slot_at(slot), f"slot {slot} names entry {stored}, not {heads.get(slot, 0)}")
+    yield from _check_header(file, len(heads))
+
+
+def _check_header(file: IndexView, used: int) -> Iterator[Finding]:
+    header = file.header
+    if header.index_count > file.count:
+        yield Finding(file.path, 36, f"the header counts {header.index_count} entries, the file holds {file.count}")
+        return
+    if header.used_slots != used:
+        yield Finding(file.path, 32, f"the header counts {header.used_slots} slots, {used} are used")
+    if file.count <= 1:
+        return
+    first, last = file.entry(1), file.entry(file.count - 1)
+    if header.begin_offset != first.commit_offset:
+        yield Finding(file.path, 16, f"the begin offset is {header.begin_offset}, not {first.commit_offset}")
+    if header.end_offset != last.commit_offset:
+        yield Finding(file.path, 24, f"the end offset is {header.end_offset}, not {last.commit_offset}")
+    if header.begin_timestamp > header.end_timestamp:
+        yield Finding(file.path, 0, f"it begins at {header.begin_timestamp} and ends before, at {header.end_timestamp}")

@@ -1,0 +1,23 @@
+"""A read-only view of a store directory, for tools and for Spark."""
+
+from sprocketmq.store.view.log import Damage, LogView
+from sprocketmq.store.view.select import Found, Selection, Unreadable, scan_log, scan_queues
+from sprocketmq.store.view.sizes import Sizes
+from sprocketmq.store.view.source import ArrowSource, ByteSource, LocalSource, open_source
+from sprocketmq.store.view.store import StoreView
+
+__all__ = [
+    "ArrowSource",
+    "ByteSource",
+    "Damage",
+    "Found",
+    "LocalSource",
+    "LogView",
+    "Selection",
+    "Sizes",
+    "StoreView",
+    "Unreadable",
+    "open_source",
+    "scan_log",
+    "scan_queues",
+]

@@ -1,0 +1,55 @@
+"""What a record of the log adds to the queues and to the index.
+
+transaction type    consume queue   index
+none                yes             yes
+prepared            no              yes
+commit              yes             yes
+rollback            no              no
+"""
+
+from __future__ import annotations
+
+from sprocketmq.protocol.hashing import index_key_hash, tags_code
+from sprocketmq.protocol.properties import DELAY, KEYS, TAGS, UNIQUE_KEY, decode_properties
+from sprocketmq.protocol.record import Record
+from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
+from sprocketmq.store.consumequeue_format import QueueEntry
+
+TRANSACTION = 0xC
+PREPARED = 0x4
+ROLLBACK = 0xC
+SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
+_DELAYS = parse_delay_levels(DEFAULT_DELAY_LEVELS)
+
+
+def properties_of(record: Record) -> dict[str, str]:
+    return decode_properties(record.properties.decode("utf-8", "replace"))
+
+
+def in_queue(record: Record) -> bool:
+    return record.sys_flag & TRANSACTION not in (PREPARED, ROLLBACK)
+
+
+def queue_entry(record: Record, properties: dict[str, str], delays: tuple[int, ...] = _DELAYS) -> QueueEntry:
+    """The record's entry; for a delayed message the tags code is the time of its delivery."""
+    code = tags_code(properties.get(TAGS))
+    if record.topic == SCHEDULE_TOPIC and (level := _delay_level(properties)) > 0:
+        code = record.store_timestamp + delays[min(level, len(delays)) - 1]
+    return QueueEntry(record.commit_offset, record.size, code)
+
+
+def index_keys(record: Record, properties: dict[str, str]) -> list[str]:
+    """The unique key first, then each of the user's keys."""
+    if record.sys_flag & TRANSACTION == ROLLBACK:
+        return []
+    unique = properties.get(UNIQUE_KEY)
+    return [*([unique] if unique else []), *properties.get(KEYS, "").split()]
+
+
+def key_hashes(record: Record, properties: dict[str, str]) -> list[int]:
+    return [index_key_hash(record.topic, key) for key in index_keys(record, properties)]
+
+
+def _delay_level(properties: dict[str, str]) -> int:
+    text = properties.get(DELAY, "")
+    return int(text) if text.isdecimal() else 0

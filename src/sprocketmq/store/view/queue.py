@@ -1,0 +1,140 @@
+"""One ConsumeQueue of a view: what is on disk, cut and continued as recovery would.
+
+The first entry that is not written ends the queue; recovery looks for it in the last three files only.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from sprocketmq.store.consumequeue_format import ENTRY, ENTRY_SIZE, FILLER_SIZE, QueueEntry, decode_entry
+from sprocketmq.store.view.source import ByteFile, ByteSource
+
+#: Recovery trusts all files of a queue but the last three.
+CHECKED_FILES = 3
+FILLER_ENTRY = QueueEntry(0, FILLER_SIZE, 0)
+
+
+class QueueFile(NamedTuple):
+    path: str
+    base: int
+    size: int
+
+
+class QueueView:
+    """The entries [min_offset, max_offset) of one queue."""
+
+    def __init__(self, source: ByteSource, topic: str, queue_id: int, files: list[QueueFile], file_size: int) -> None:
+        self.topic, self.queue_id, self.files, self.file_size = topic, queue_id, files, file_size
+        self._source = source
+        self._by_base = {file.base: file for file in files}
+        self._open: tuple[str, ByteFile] | None = None
+        self._first = files[0].base // ENTRY_SIZE if files else 0
+        self._on_disk = self._end_on_disk()
+        self._added: list[QueueEntry] = []
+        self._open = None  # a store has many queues, and most are never read
+        self.min_offset = self._first
+
+    @property
+    def max_offset(self) -> int:
+        return self._on_disk + len(self._added)
+
+    @property
+    def on_disk(self) -> int:
+        """Where the entries that are kept from the disk end."""
+        return self._on_disk
+
+    def entry(self, offset: int) -> QueueEntry:
+        if offset >= self._on_disk:
+            return self._added[offset - self._on_disk]
+        return self.stored(offset) or FILLER_ENTRY
+
+    def entries(self, begin: int, end: int) -> Iterator[tuple[int, QueueEntry]]:
+        for offset in range(max(begin, self.min_offset), min(end, self.max_offset)):
+            yield offset, self.entry(offset)
+
+    def stored(self, offset: int) -> QueueEntry | None:
+        """The entry as its file holds it, whatever recovery makes of it."""
+        at = offset * ENTRY_SIZE
+        file = self._file_at(at)
+        if file is None or at + ENTRY_SIZE > file.base + file.size:
+            return None
+        return decode_entry(self._bytes(file).read(at - file.base, ENTRY_SIZE))
+
+    def last_written(self, end: int) -> int:
+        """The last offset before `end` at which any entry is written, be it behind a hole; -1 for none."""
+        for file in reversed(self.files):
+            data = bytes(self._bytes(file).read(0, file.size)).rstrip(b"\0")
+            if data:
+                return min(end - 1, file.base // ENTRY_SIZE + (len(data) - 1) // ENTRY_SIZE)
+        return -1
+
+    def place(self, offset: int) -> tuple[str, int]:
+        """The file and the byte in it where an entry lies, for reports."""
+        at = offset * ENTRY_SIZE
+        file = self._file_at(at)
+        base = file.base if file else at // self.file_size * self.file_size
+        path = file.path if file else f"consumequeue/{self.topic}/{self.queue_id}/{base:020}"
+        return path, at - base
+
+    def max_physical(self) -> int:
+        """Where the last message of the queue ends in the log; 0 when the queue is empty."""
+        if self.max_offset == self._first:
+            return 0
+        last = self.entry(self.max_offset - 1)
+        return 0 if last.is_filler else last.commit_offset + last.size
+
+    def cut(self, log_begin: int, log_end: int) -> None:
+        """Forgets entries beyond the log's end, and counts from the first one whose message is still there."""
+        self._on_disk = self._first + bisect_left(range(self._first, self._on_disk), log_end, key=self._order)
+        end = self.max_offset
+        begin = self._first + bisect_left(range(self._first, end), log_begin, key=self._order)
+        while begin < end and self.entry(begin).is_filler:
+            begin += 1
+        self.min_offset = begin
+
+    def add(self, offset: int, entry: QueueEntry) -> bool:
+        """Dispatches a record again; false when the queue has it already."""
+        if entry.commit_offset + entry.size <= self.max_physical() or offset < self.max_offset:
+            return False
+        if self.max_offset == self._first and not self._added:
+            self._start_at(offset)
+        self._added += [FILLER_ENTRY] * (offset - self.max_offset)
+        self._added.append(entry)
+        return True
+
+    def offset_by_time(self, timestamp: int, store_time: Callable[[QueueEntry], int], *, upper: bool = False) -> int:
+        """The first offset stored at `timestamp` or later; for `upper` the last one stored then or earlier."""
+        offsets = range(self.min_offset, self.max_offset)
+        found = bisect_left(offsets, timestamp + upper, key=lambda offset: store_time(self.entry(offset)))
+        return self.min_offset + (max(0, found - 1) if upper else found)
+
+    def _start_at(self, offset: int) -> None:
+        self._first = self._on_disk = self.min_offset = offset
+
+    def _order(self, offset: int) -> int:
+        entry = self.entry(offset)
+        return -1 if entry.is_filler else entry.commit_offset
+
+    def _end_on_disk(self) -> int:
+        """After the run of entries that ends the queue's files."""
+        end = self.files[-CHECKED_FILES:][0].base if self.files else 0
+        for file in self.files[-CHECKED_FILES:]:
+            if file.base != end:
+                break
+            data = self._bytes(file).read(0, file.size - file.size % ENTRY_SIZE)
+            for number, (commit_offset, size, _tags_code) in enumerate(ENTRY.iter_unpack(data)):
+                if commit_offset < 0 or size <= 0:
+                    return file.base // ENTRY_SIZE + number
+            end = file.base + len(data)
+        return end // ENTRY_SIZE
+
+    def _file_at(self, at: int) -> QueueFile | None:
+        return self._by_base.get(at // self.file_size * self.file_size) if self.file_size else None
+
+    def _bytes(self, file: QueueFile) -> ByteFile:
+        if self._open is None or self._open[0] != file.path:
+            self._open = file.path, self._source.open(file.path)
+        return self._open[1]

@@ -1,0 +1,197 @@
+"""A store directory, seen and never changed.
+
+The directory may belong to a broker that runs, was stopped, or died. What a crash left is shown as it would be after
+recovery, which is worked out in memory: the log ends after its last whole record, queue entries beyond are gone, and
+those that were never written are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sprocketmq.errors import StoreCorrupt, StoreError
+from sprocketmq.protocol.hashing import index_key_hash
+from sprocketmq.protocol.record import Record
+from sprocketmq.store.checkpoint import decode_checkpoint
+from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
+from sprocketmq.store.consumequeue_format import QueueEntry
+from sprocketmq.store.layout import base_offset_of, is_index_name, is_topic_name, queue_id_of
+from sprocketmq.store.view import dispatch, recovery, sizes
+from sprocketmq.store.view.index import IndexBuilder, IndexView, find
+from sprocketmq.store.view.log import Damage, LogFile, LogView
+from sprocketmq.store.view.queue import QueueFile, QueueView
+from sprocketmq.store.view.source import ByteSource, open_source, read_whole
+
+FOREVER = (1 << 63) - 1
+#: A query by key answers no more than this, as the broker does.
+MAX_RESULTS = 64
+
+
+class StoreView:
+    """Read-only. `log_begin` and `log_end` bound the records; `queues` holds every queue by topic and id."""
+
+    def __init__(
+        self,
+        root: Path | str | ByteSource,
+        given: sizes.Sizes | None = None,
+        delays: tuple[int, ...] | None = None,
+    ) -> None:
+        given = given or sizes.Sizes()
+        self.source = open_source(root) if isinstance(root, Path | str) else root
+        self.crashed = any(entry.name == "abort" for entry in self.source.entries(""))
+        self.checkpoint = decode_checkpoint(read_whole(self.source, "checkpoint") or b"")
+        self.stored_checkpoint = decode_checkpoint(read_whole(self.source, "checkpoint") or b"")
+        self.delays = delays or parse_delay_levels(DEFAULT_DELAY_LEVELS)
+        self.log = self._open_log(given)
+        self.queues = self._open_queues(given)
+        self.index_paths = self._index_files()
+        self.index_shape = sizes.index_shape(self.source, self.index_paths, given)
+        self.indexes = self._open_indexes()
+        self.damage: list[Damage] = []
+        self._recover()
+
+    @property
+    def log_begin(self) -> int:
+        return self.log.min_offset
+
+    def queue(self, topic: str, queue_id: int) -> QueueView:
+        found = self.queues.get((topic, queue_id))
+        if found is None:
+            raise StoreError(f"no queue {queue_id} of topic {topic}")
+        return found
+
+    def read_log(self, begin: int | None = None, end: int | None = None) -> Iterator[Record | Damage]:
+        """Every record in commit order; damage among them is reported in its place."""
+        begin = self.log_begin if begin is None else begin
+        end = self.log_end if end is None else min(end, self.log_end)
+        return self.log.walk(begin, end, skip_damage=True)
+
+    def read_queue(
+        self, topic: str, queue_id: int, begin: int = 0, end: int = FOREVER
+    ) -> Iterator[tuple[int, QueueEntry, Record | StoreCorrupt]]:
+        """The queue's messages with offset in [begin, end), each with its entry, or with why it cannot be read."""
+        for offset, entry in self.queue(topic, queue_id).entries(begin, end):
+            if entry.is_filler:
+                continue
+            try:
+                yield offset, entry, self.log.record(entry.commit_offset, entry.size)
+            except StoreCorrupt as error:
+                yield offset, entry, error
+
+    def find_key(
+        self, topic: str, key: str, begin: int = 0, end: int = FOREVER, limit: int = MAX_RESULTS
+    ) -> list[Record]:
+        """The newest `limit` messages with that key stored in [begin, end], in log order.
+
+        As in RocketMQ, a message that recovery indexed a second time is found twice.
+        """
+        found: list[Record] = []
+        for offset in find(self.indexes, index_key_hash(topic, key), begin, end):
+            if len(found) >= min(limit, MAX_RESULTS):
+                break
+            if (record := self._keyed(offset, topic, key)) is not None and begin <= record.store_timestamp <= end:
+                found.append(record)
+        return sorted(found, key=lambda record: record.commit_offset)
+
+    def offset_by_time(self, topic: str, queue_id: int, timestamp: int, *, upper: bool = False) -> int:
+        """The first offset stored at `timestamp` or later; for `upper` the last one stored then or earlier."""
+        return self.queue(topic, queue_id).offset_by_time(timestamp, self._store_time, upper=upper)
+
+    def _keyed(self, offset: int, topic: str, key: str) -> Record | None:
+        """The record, when it really has the key: others may share its hash."""
+        if not self.log_begin <= offset < self.log_end:
+            return None
+        try:
+            record = self.log.record(offset)
+        except StoreCorrupt:
+            return None
+        keys = dispatch.index_keys(record, dispatch.properties_of(record))
+        return record if record.topic == topic and key in keys else None
+
+    def _store_time(self, entry: QueueEntry) -> int:
+        try:
+            return self.log.record(entry.commit_offset, entry.size, check_crc=False).store_timestamp
+        except StoreCorrupt:
+            return -1
+
+    def _open_log(self, given: sizes.Sizes) -> LogView:
+        files = [
+            LogFile(f"commitlog/{entry.name}", base, entry.size)
+            for entry in self.source.entries("commitlog")
+            if (base := base_offset_of(entry.name)) is not None and entry.size > 0
+        ]
+        return LogView(self.source, files, sizes.log_file_size(files, given.commit_log))
+
+    def _open_queues(self, given: sizes.Sizes) -> dict[tuple[str, int], QueueView]:
+        listed = {
+            (topic.name, queue_id): self._queue_files(f"consumequeue/{topic.name}/{queue.name}")
+            for topic in self.source.entries("consumequeue")
+            if topic.is_directory and is_topic_name(topic.name)
+            for queue in self.source.entries(f"consumequeue/{topic.name}")
+            if queue.is_directory and (queue_id := queue_id_of(queue.name)) is not None
+        }
+        self.queue_file_size = sizes.queue_file_size(listed.values(), given.consume_queue)
+        return {key: QueueView(self.source, *key, files, self.queue_file_size) for key, files in sorted(listed.items())}
+
+    def _queue_files(self, folder: str) -> list[QueueFile]:
+        return [
+            QueueFile(f"{folder}/{entry.name}", base, entry.size)
+            for entry in self.source.entries(folder)
+            if (base := base_offset_of(entry.name)) is not None
+        ]
+
+    def _index_files(self) -> list[tuple[str, int]]:
+        entries = self.source.entries("index")
+        return [(f"index/{entry.name}", entry.size) for entry in entries if is_index_name(entry.name)]
+
+    def _open_indexes(self) -> list[IndexView | IndexBuilder]:
+        """After a crash only files that the checkpoint vouches for are kept."""
+        views = [IndexView(self.source, path, self.index_shape) for path, size in self.index_paths if size]
+        limit = self.checkpoint.index_msg_timestamp if self.crashed else FOREVER
+        return [view for view in views if view.header.end_timestamp <= limit]
+
+    def _recover(self) -> None:
+        self.log_end = start = self._start()
+        queued = max((queue.max_physical() for queue in self.queues.values()), default=0)
+        self._cut_queues(self.log.limit)
+        for found in recovery.surviving(self.log, start, self.checkpoint):
+            if isinstance(found, Damage):
+                self.damage.append(found)
+                continue
+            self.log_end = found.commit_offset + found.size
+            if self.crashed or found.commit_offset >= queued:
+                self._dispatch(found)
+        self._cut_queues(self.log_end)
+
+    def _cut_queues(self, log_end: int) -> None:
+        for queue in self.queues.values():
+            queue.cut(self.log_begin, log_end)
+
+    def _start(self) -> int:
+        if self.crashed:
+            return recovery.crash_start(self.log, self.checkpoint)
+        return recovery.clean_start(self.log, list(self.queues.values()))
+
+    def _dispatch(self, record: Record) -> None:
+        properties = dispatch.properties_of(record)
+        if dispatch.in_queue(record):
+            key = record.topic, record.queue_id
+            if key not in self.queues:
+                self.queues[key] = QueueView(self.source, *key, [], self.queue_file_size)
+            self.queues[key].add(record.queue_offset, dispatch.queue_entry(record, properties, self.delays))
+            self.checkpoint.logics_msg_timestamp = record.store_timestamp
+        if not self.indexes or record.commit_offset >= self.indexes[-1].header.end_offset:
+            for key_hash in dispatch.key_hashes(record, properties):
+                self._index_to_write().put(key_hash, record.commit_offset, record.store_timestamp)
+
+    def _index_to_write(self) -> IndexBuilder:
+        last = self.indexes[-1] if self.indexes else None
+        if isinstance(last, IndexBuilder) and not last.full:
+            return last
+        if isinstance(last, IndexView) and last.count < self.index_shape.capacity:
+            self.indexes[-1] = IndexBuilder.resume(last)
+        else:
+            name = recovery.index_name(self.checkpoint.logics_msg_timestamp)
+            self.indexes.append(IndexBuilder(name, self.index_shape, last.header if last else None))
+        return self._index_to_write()
