@@ -56,6 +56,11 @@ class Term:
         return isinstance(self.value, int | float) and not isinstance(self.value, bool)
 
     @property
+    def is_nothing(self) -> bool:
+        """Whether it is always NULL: a sign before anything but a number."""
+        return self.form is Form.SIGNED and self.value is None
+
+    @property
     def is_test(self) -> bool:
         boolean = self.value is None or isinstance(self.value, bool)
         return self.form is Form.TEST or (self.form is Form.CONSTANT and boolean)
@@ -87,8 +92,8 @@ def negative(operand: Term) -> Term:
     if operand.is_number:
         value = -cast("int | float", operand.value)
         return Term(Form.SIGNED, closures.constant(value), value)
-    if operand.form is Form.SIGNED:
-        return operand  # NULL already
+    if operand.is_nothing:
+        return operand
     return Term(Form.SIGNED, closures.after(operand.evaluate), depth=_deeper(operand))
 
 
@@ -158,11 +163,17 @@ def between(operand: Term, low: Term, high: Term) -> Term:
     reaches, stays = compare(operand, low, operator.ge), compare(operand, high, operator.le)
     if low.form is high.form is Form.CONSTANT and order(high.value, low.value) < 0:
         raise FilterError(f"BETWEEN {low.value} AND {high.value} is out of order")
-    return both(reaches, stays)
+    return _once(operand, reaches, both(reaches, stays))
 
 
 def not_between(operand: Term, low: Term, high: Term) -> Term:
-    return either(compare(operand, low, operator.lt), compare(operand, high, operator.gt))
+    below, above = compare(operand, low, operator.lt), compare(operand, high, operator.gt)
+    return _once(operand, below, either(below, above))
+
+
+def _once(operand: Term, first: Term, joined: Term) -> Term:
+    """One unknown comparison is as good as two, and nested ones do not double at each level."""
+    return first if operand.is_nothing else joined
 
 
 def is_null(operand: Term) -> Term:

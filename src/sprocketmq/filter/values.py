@@ -31,7 +31,7 @@ def to_integer(text: str) -> int:
         return int(text)
     value = _digits(text)
     if not -INT_MAX - 1 <= value <= INT_MAX:
-        raise EvaluateError(f"{text} is out of range for a 32-bit integer")
+        raise EvaluateError(f"{text[:40]} is out of range for a 32-bit integer")
     return value
 
 
@@ -39,7 +39,7 @@ def to_long(text: str) -> int:
     """`Long.valueOf`."""
     value = _digits(text)
     if not -LONG_MAX - 1 <= value <= LONG_MAX:
-        raise EvaluateError(f"{text} is out of range for a 64-bit integer")
+        raise EvaluateError(f"{text[:40]} is out of range for a 64-bit integer")
     return value
 
 
@@ -47,7 +47,7 @@ def _digits(text: str) -> int:
     digits = text if text.isdecimal() else text[1:] if text[:1] in ("+", "-") else ""
     # Java looks at UTF-16 units, so that a digit outside the BMP is none.
     if not digits.isdecimal() or not (digits.isascii() or max(digits) <= "\uffff"):
-        raise EvaluateError(f"{text!r} is not an integer")
+        raise EvaluateError(f"{text[:40]!r} is not an integer")
     try:
         return int(text)
     except ValueError:  # more digits than Python converts
@@ -63,7 +63,7 @@ def to_double(text: str) -> float:
         return _from_hex(trimmed)
     unsigned = trimmed[1:] if trimmed[:1] in ("+", "-") else trimmed
     if unsigned not in _NAMED:
-        raise EvaluateError(f"{text!r} is not a number")
+        raise EvaluateError(f"{text[:40]!r} is not a number")
     return -_NAMED[unsigned] if trimmed[0] == "-" else _NAMED[unsigned]
 
 
@@ -102,7 +102,7 @@ def _order_booleans(left: Value, right: Value) -> int:
     if isinstance(left, str):
         left = left.lower() == "true"
     elif isinstance(right, str):  # RocketMQ converts the wrong side here, and fails
-        raise EvaluateError(f"a boolean on the left cannot be compared with the text {right!r}")
+        raise EvaluateError(f"a boolean on the left cannot be compared with the text {right[:40]!r}")
     if not (isinstance(left, bool) and isinstance(right, bool)):
         return -1
     return left - right

@@ -55,6 +55,20 @@ def test_a_long_chain_is_one_level() -> None:
     assert chain.evaluate({"a": "3000"}) is False
 
 
+def test_an_operand_is_evaluated_once_at_each_level() -> None:
+    class Counted(dict[str, str]):
+        looks = 0
+
+        def get(self, *key: str) -> str:  # type: ignore[override]
+            self.looks += 1
+            return "1"
+
+    properties = Counted()
+    nested = "-(" * 20 + "a = 1" + " ) BETWEEN 1 AND 2" * 20
+    assert compile_sql(nested).evaluate(properties) is None
+    assert properties.looks == 1
+
+
 def test_length_is_bounded() -> None:
     assert compile_sql("a = 1".ljust(MAX_LENGTH)).evaluate({"a": "1"}) is True
     with pytest.raises(FilterError, match="characters"):
