@@ -1,7 +1,4 @@
 # The C types of command.py.
-from sprocketmq.protocol.octets cimport i16, i32, text
-
-import cython
 
 cdef class Command:
     cdef public int code
@@ -14,7 +11,3 @@ cdef class Command:
     cdef public object body
     cdef dict _ext_fields
     cdef bytes _block
-
-
-@cython.locals(p=cython.p_uchar, at=Py_ssize_t, end=Py_ssize_t, value_at=Py_ssize_t, value_end=Py_ssize_t)
-cpdef dict decode_block(bytes block)

@@ -3,15 +3,8 @@
 
 from __future__ import annotations
 
-try:
-    import cython
-except ImportError:
-    from sprocketmq import _shadow as cython
-
 from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, VERSION, LanguageCode, SerializeType
-
-if not cython.compiled:
-    from sprocketmq.protocol.octets import i16, i32, text
+from sprocketmq.protocol.extblock import decode_block
 
 
 class Command:
@@ -91,16 +84,3 @@ class Command:
     def __repr__(self) -> str:
         kind = "response" if self.is_response else "oneway" if self.is_oneway else "request"
         return f"<Command {kind} code={self.code} opaque={self.opaque} ext={self.ext_fields} body={len(self.body)}>"
-
-
-def decode_block(block: bytes) -> dict[str, str]:
-    """The ext fields of a binary header, whose structure has been checked; of two with one key the later wins."""
-    fields: dict[str, str] = {}
-    p = block
-    at, end = 0, len(block)
-    while at < end:
-        value_at = at + 6 + i16(p, at)
-        value_end = value_at + i32(p, value_at - 4)
-        fields[text(p, at + 2, value_at - 4)] = text(p, value_at, value_end)
-        at = value_end
-    return fields

@@ -41,8 +41,5 @@ cpdef bytes encode_frame(Command command)
 @cython.locals(remark=bytes, block=bytes, remark_length=Py_ssize_t, block_length=Py_ssize_t, out=bytes, p=cython.p_uchar)
 cdef bytes encode_binary_header(Command command)
 
-@cython.locals(fields=dict)
-cdef bytes encode_block(Command command)
-
-@cython.locals(name_length=Py_ssize_t, value_length=Py_ssize_t, out=bytes, p=cython.p_uchar)
-cdef bytes encode_pair(bytes name, bytes value)
+@cython.locals(pairs=list)
+cdef bytes encode_ext(Command command)

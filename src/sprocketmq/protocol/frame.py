@@ -23,6 +23,7 @@ except ImportError:
 
 from sprocketmq.errors import FrameError
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.extblock import encode_block
 from sprocketmq.protocol.jsonheader import decode_json_header, encode_json_header
 
 if not cython.compiled:
@@ -192,7 +193,7 @@ def encode_frames(commands: list[Command]) -> bytes:
 
 def encode_binary_header(command: Command) -> bytes:
     remark = b"" if command.remark is None else command.remark.encode()
-    block = encode_block(command)
+    block = encode_ext(command)
     remark_length, block_length = len(remark), len(block)
     out = blank(FIXED_BYTES + remark_length + block_length)
     p = out
@@ -208,24 +209,12 @@ def encode_binary_header(command: Command) -> bytes:
     return seal(out)
 
 
-def encode_block(command: Command) -> bytes:
+def encode_ext(command: Command) -> bytes:
+    """The ext fields as a block; what was never decoded goes back as it came."""
     if command._block is not None:
         return command._block
-    fields = command._ext_fields
-    if not fields:
-        return b""
-    pairs = [(name.encode(), value.encode()) for name, value in fields.items() if value is not None]
-    return b"".join([encode_pair(name, value) for name, value in pairs])
-
-
-def encode_pair(name: bytes, value: bytes) -> bytes:
-    name_length, value_length = len(name), len(value)
-    if name_length > 0x7FFF:
-        raise ValueError(f"ext key of {name_length} bytes")
-    out = blank(6 + name_length + value_length)
-    p = out
-    put_i16(p, 0, name_length)
-    put(p, 2, name, 0, name_length)
-    put_i32(p, 2 + name_length, value_length)
-    put(p, 6 + name_length, value, 0, value_length)
-    return seal(out)
+    pairs: list[bytes] = []
+    for name, value in (command._ext_fields or {}).items():
+        if value is not None:
+            pairs += (name.encode(), value.encode())
+    return encode_block(pairs)

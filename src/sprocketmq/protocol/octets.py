@@ -49,8 +49,9 @@ def is_ascii(p: Octets, at: int, end: int) -> bool:
 
 def find(p: Octets, byte: int, at: int, end: int) -> int:
     """Where `byte` is first found in [at, end), or -1."""
-    found = bytes(p[at:end]).find(byte)
-    return -1 if found < 0 else at + found
+    data = bytes(p) if isinstance(p, memoryview) else p
+    found: int = data.find(bytes((byte,)), at, end)
+    return found
 
 
 def same(p: Octets, at: int, q: Octets, q_at: int, length: int) -> bool:

@@ -312,7 +312,7 @@ class Layout:
             if p[here + 9 + digit] != 48 + value % 10:
                 return WRONG_PROPERTY_CRC
             value //= 10
-        return WHOLE
+        return WHOLE if p[here + 19] == 2 else WRONG_PROPERTY_CRC
 
 
 def check_record(buffer: Octets, at: int, end: int, check_crc: bool = True) -> tuple[int, int]:

@@ -9,7 +9,8 @@ import pytest
 
 from sprocketmq.codes import LanguageCode, SerializeType
 from sprocketmq.errors import FrameError
-from sprocketmq.protocol.command import Command, decode_block
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.extblock import decode_block
 from sprocketmq.protocol.frame import MAX_FRAME_BYTES, FrameDecoder, encode_frame, encode_frames
 
 from . import golden

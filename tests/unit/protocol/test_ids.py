@@ -54,7 +54,7 @@ def test_what_is_no_id(text: str) -> None:
 
 def test_a_host_is_shown_with_its_port() -> None:
     assert host_text(encode_host("127.0.0.1", 10911)) == "127.0.0.1:10911"
-    assert host_text(encode_host("::1", 10911)) == "[::1]:10911"
+    assert host_text(encode_host("::1", 10911)) == "[0:0:0:0:0:0:0:1]:10911"
     with pytest.raises(CommandError):
         decode_host(bytes(7))
 

@@ -1,0 +1,130 @@
+# cython: annotation_typing=False
+"""The ext fields of a binary header, and whole reply frames around them.
+
+block := (key_length:i16 key value_length:i32 value)*
+
+A block that came off the wire has been checked by the frame decoder; here its lengths are trusted.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ImportError:
+    from sprocketmq import _shadow as cython
+
+from sprocketmq.codes import FLAG_RESPONSE, VERSION, LanguageCode
+
+if not cython.compiled:
+    from sprocketmq.protocol.octets import Octets, blank, i16, i32, put, put_i16, put_i32, seal, text
+
+_LANGUAGE = int(LanguageCode.PYTHON)
+_VERSION = VERSION
+_RESPONSE = FLAG_RESPONSE
+
+
+def decode_block(block: bytes) -> dict[str, str]:
+    """Of two fields with one key the later wins."""
+    fields: dict[str, str] = {}
+    p = block
+    at, end = 0, len(block)
+    while at < end:
+        value_at = at + 6 + i16(p, at)
+        value_end = value_at + i32(p, value_at - 4)
+        fields[text(p, at + 2, value_at - 4)] = text(p, value_at, value_end)
+        at = value_end
+    return fields
+
+
+def block_size(pairs: list[bytes]) -> int:
+    """The bytes that names and values, one after the other in `pairs`, take as a block."""
+    size = 0
+    for index in range(0, len(pairs), 2):
+        name_length = len(pairs[index])
+        if name_length > 0x7FFF:
+            raise ValueError(f"ext key of {name_length} bytes")
+        size += 6 + name_length + len(pairs[index + 1])
+    return size
+
+
+def put_block(p: Octets, at: int, pairs: list[bytes]) -> None:
+    for index in range(0, len(pairs), 2):
+        name, value = pairs[index], pairs[index + 1]
+        name_length, value_length = len(name), len(value)
+        put_i16(p, at, name_length)
+        put(p, at + 2, name, 0, name_length)
+        put_i32(p, at + 2 + name_length, value_length)
+        put(p, at + 6 + name_length, value, 0, value_length)
+        at += 6 + name_length + value_length
+
+
+def encode_block(pairs: list[bytes]) -> bytes:
+    out = blank(block_size(pairs))
+    p = out
+    put_block(p, 0, pairs)
+    return seal(out)
+
+
+def binary_reply(opaque: int, code: int, remark: str | None, pairs: list[bytes], body_length: int) -> bytes:
+    """A response frame up to its body, which the caller appends."""
+    words = b"" if remark is None else remark.encode()
+    remark_length, size = len(words), block_size(pairs)
+    header_length = 21 + remark_length + size
+    out = blank(8 + header_length)
+    p = out
+    put_i32(p, 0, 4 + header_length + body_length)
+    put_i32(p, 4, 1 << 24 | header_length)
+    put_i16(p, 8, code)
+    p[10] = _LANGUAGE
+    put_i16(p, 11, _VERSION)
+    put_i32(p, 13, opaque)
+    put_i32(p, 17, _RESPONSE)
+    put_i32(p, 21, remark_length)
+    put(p, 25, words, 0, remark_length)
+    put_i32(p, 25 + remark_length, size)
+    put_block(p, 29 + remark_length, pairs)
+    return seal(out)
+
+
+def json_reply(opaque: int, code: int, pairs: list[bytes], body_length: int) -> bytes:
+    """As `binary_reply`, with a JSON header and no remark. Names and values must need no escape: see `is_plain`."""
+    fields = b",".join([b'"%b":"%b"' % (pairs[index], pairs[index + 1]) for index in range(0, len(pairs), 2)])
+    header = b'{"code":%d,"extFields":{%b},"flag":1,"language":"PYTHON","opaque":%d,' % (code, fields, opaque)
+    header += b'"serializeTypeCurrentRPC":"JSON","version":%d}' % _VERSION
+    out = blank(8 + len(header))
+    p = out
+    put_i32(p, 0, 4 + len(header) + body_length)
+    put_i32(p, 4, len(header))
+    put(p, 8, header, 0, len(header))
+    return seal(out)
+
+
+def is_plain(value: bytes) -> bool:
+    """True when a JSON string may hold `value` as it is."""
+    p = value
+    at, end = 0, len(value)
+    while at < end and 0x20 <= p[at] <= 0x7E and p[at] != 0x22 and p[at] != 0x5C:
+        at += 1
+    return at == end
+
+
+def integer(p: Octets, at: int, end: int, bits: int) -> int:
+    """The decimal number in p[at:end], as Java's parseInt and parseLong take it; ValueError when it is none."""
+    negative = end > at and p[at] == 0x2D
+    if end > at and (p[at] == 0x2D or p[at] == 0x2B):
+        at += 1
+    if at >= end or end - at > 19:
+        raise ValueError("not a number")
+    value = 0
+    for here in range(at, end):
+        if p[here] < 0x30 or p[here] > 0x39:
+            raise ValueError("not a number")
+        value = value * 10 + (p[here] - 0x30)
+    limit = 0x7FFFFFFF
+    if bits == 64:
+        limit = 0x7FFFFFFFFFFFFFFF
+    if value > limit + negative:
+        raise ValueError(f"over {bits} bits")
+    if not negative:
+        return value
+    return -value if value <= limit else -limit - 1

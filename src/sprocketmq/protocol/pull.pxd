@@ -1,0 +1,57 @@
+# The C types of pull.py.
+from sprocketmq.protocol.command cimport Command
+from sprocketmq.protocol.extblock cimport binary_reply, integer, json_reply
+from sprocketmq.protocol.octets cimport cut, i16, i32, text
+
+import cython
+
+cdef dict _NUMBER_OF
+cdef int _REQUIRED
+
+
+@cython.final
+@cython.freelist(64)
+cdef class PullRequest:
+    cdef public str consumer_group
+    cdef public str topic
+    cdef public int queue_id
+    cdef public long long queue_offset
+    cdef public int max_msg_nums
+    cdef public int sys_flag
+    cdef public long long commit_offset
+    cdef public long long suspend_timeout_millis
+    cdef public long long sub_version
+    cdef public str subscription
+    cdef public str expression_type
+    cdef public object max_msg_bytes
+    cdef public object request_source
+    cdef public str proxy_froward_client_id
+    cdef int seen
+
+    cdef void take(self, int number, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except *
+
+
+@cython.locals(request=PullRequest, number=int)
+cpdef PullRequest decode_pull(Command command)
+
+@cython.locals(
+    p=cython.p_uchar, at=Py_ssize_t, end=Py_ssize_t, key_length=Py_ssize_t, value_at=Py_ssize_t, value_end=Py_ssize_t,
+    number=int,
+)
+cdef void take_block(PullRequest request, bytes block) except *
+
+@cython.locals(number=int, octets=bytes)
+cdef void take_fields(PullRequest request, dict fields) except *
+
+@cython.locals(body_length=Py_ssize_t, head=bytes)
+cpdef bytes encode_pull_reply(
+    Command request, int code, str remark, long long suggest_which_broker_id, long long next_begin_offset,
+    long long min_offset, long long max_offset, parts=*, int topic_sys_flag=*, int group_sys_flag=*, forbidden_type=*,
+)
+
+@cython.locals(pairs=list, fields=dict, header=bytes)
+cpdef bytes encode_pull_reply_head(
+    Command request, int code, str remark, long long suggest_which_broker_id, long long next_begin_offset,
+    long long min_offset, long long max_offset, Py_ssize_t body_length, int topic_sys_flag=*, int group_sys_flag=*,
+    forbidden_type=*,
+)

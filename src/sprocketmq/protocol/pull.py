@@ -1,0 +1,204 @@
+# cython: annotation_typing=False
+"""Pull requests and their replies, straight from and to the bytes of a frame.
+
+PULL_MESSAGE and LITE_PULL_MESSAGE have the same fields; the first nine in NAMES are required.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+try:
+    import cython
+except ImportError:
+    from sprocketmq import _shadow as cython
+
+from sprocketmq.errors import CommandError
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.extblock import binary_reply, json_reply
+from sprocketmq.protocol.jsonheader import encode_json_header
+
+if not cython.compiled:
+    from sprocketmq.protocol.extblock import integer
+    from sprocketmq.protocol.octets import Octets, cut, i16, i32, text
+
+NAMES = (
+    "consumerGroup", "topic", "queueId", "queueOffset", "maxMsgNums", "sysFlag", "commitOffset",
+    "suspendTimeoutMillis", "subVersion", "subscription", "expressionType", "maxMsgBytes", "requestSource",
+    "proxyFrowardClientId",
+)  # fmt: skip
+
+#: Bits of a pull's sys_flag.
+COMMIT_OFFSET = 1
+SUSPEND = 2
+SUBSCRIPTION = 4
+CLASS_FILTER = 8
+LITE_PULL = 16
+
+_NUMBER_OF = {name.encode(): number for number, name in enumerate(NAMES)}
+_REQUIRED = 0x1FF
+
+
+class PullRequest:
+    """What a consumer asks for. A value that was not sent is None."""
+
+    __slots__ = (
+        "commit_offset", "consumer_group", "expression_type", "max_msg_bytes", "max_msg_nums",
+        "proxy_froward_client_id", "queue_id", "queue_offset", "request_source", "seen", "sub_version",
+        "subscription", "suspend_timeout_millis", "sys_flag", "topic",
+    )  # fmt: skip
+
+    consumer_group: str
+    topic: str
+    queue_id: int
+    queue_offset: int
+    max_msg_nums: int
+    sys_flag: int
+    commit_offset: int
+    suspend_timeout_millis: int
+    sub_version: int
+    subscription: str | None
+    expression_type: str | None
+    max_msg_bytes: int | None
+    request_source: int | None
+    proxy_froward_client_id: str | None
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.subscription = None
+        self.expression_type = None
+        self.max_msg_bytes = None
+        self.request_source = None
+        self.proxy_froward_client_id = None
+
+    def take(self, number: int, p: Octets, at: int, end: int) -> None:
+        """Set the field from its bytes. An empty value is Java's null."""
+        if at == end:
+            return
+        if number == 0:
+            self.consumer_group = text(p, at, end)
+        elif number == 1:
+            self.topic = text(p, at, end)
+        elif number == 2:
+            self.queue_id = integer(p, at, end, 32)
+        elif number == 3:
+            self.queue_offset = integer(p, at, end, 64)
+        elif number == 4:
+            self.max_msg_nums = integer(p, at, end, 32)
+        elif number == 5:
+            self.sys_flag = integer(p, at, end, 32)
+        elif number == 6:
+            self.commit_offset = integer(p, at, end, 64)
+        elif number == 7:
+            self.suspend_timeout_millis = integer(p, at, end, 64)
+        elif number == 8:
+            self.sub_version = integer(p, at, end, 64)
+        elif number == 9:
+            self.subscription = text(p, at, end)
+        elif number == 10:
+            self.expression_type = text(p, at, end)
+        elif number == 11:
+            self.max_msg_bytes = integer(p, at, end, 32)
+        elif number == 12:
+            self.request_source = integer(p, at, end, 32)
+        else:
+            self.proxy_froward_client_id = text(p, at, end)
+        self.seen |= 1 << number
+
+
+def decode_pull(command: Command) -> PullRequest:
+    """The request in a command of code 11 or 361, in either serialization; CommandError names what is wrong."""
+    request = PullRequest()
+    if command._block is not None:
+        take_block(request, command._block)
+    else:
+        take_fields(request, command._ext_fields or {})
+    if request.seen & _REQUIRED != _REQUIRED:
+        missing = [NAMES[number] for number in range(9) if not request.seen >> number & 1]
+        raise CommandError(f"pull request lacks {', '.join(missing)}")
+    return request
+
+
+def take_block(request: PullRequest, block: bytes) -> None:
+    p = block
+    at, end = 0, len(block)
+    while at < end:
+        key_length = i16(p, at)
+        value_at = at + 6 + key_length
+        value_end = value_at + i32(p, value_at - 4)
+        number = _NUMBER_OF.get(cut(p, at + 2, at + 2 + key_length), -1)
+        if number >= 0:
+            try:
+                request.take(number, p, value_at, value_end)
+            except ValueError:
+                raise CommandError(f"pull request: {NAMES[number]} is not a number it can be") from None
+        at = value_end
+
+
+def take_fields(request: PullRequest, fields: dict[str, str]) -> None:
+    for number in range(14):
+        value = fields.get(NAMES[number])
+        if value:
+            octets = value.encode()
+            try:
+                request.take(number, octets, 0, len(octets))
+            except ValueError:
+                raise CommandError(f"pull request: {NAMES[number]} is not a number it can be") from None
+
+
+def encode_pull_reply(
+    request: Command,
+    code: int,
+    remark: str | None,
+    suggest_which_broker_id: int,
+    next_begin_offset: int,
+    min_offset: int,
+    max_offset: int,
+    parts: Sequence[bytes | memoryview] = (),
+    topic_sys_flag: int = 0,
+    group_sys_flag: int = 0,
+    forbidden_type: int | None = None,
+) -> bytes:
+    """The whole reply frame, in the request's serialization; its body is `parts`, joined once."""
+    body_length = 0
+    for part in parts:
+        body_length += len(part)
+    head = encode_pull_reply_head(
+        request, code, remark, suggest_which_broker_id, next_begin_offset, min_offset, max_offset, body_length,
+        topic_sys_flag, group_sys_flag, forbidden_type,
+    )  # fmt: skip
+    return b"".join([head, *parts]) if body_length else head
+
+
+def encode_pull_reply_head(
+    request: Command,
+    code: int,
+    remark: str | None,
+    suggest_which_broker_id: int,
+    next_begin_offset: int,
+    min_offset: int,
+    max_offset: int,
+    body_length: int,
+    topic_sys_flag: int = 0,
+    group_sys_flag: int = 0,
+    forbidden_type: int | None = None,
+) -> bytes:
+    """The reply frame up to its body, of which the caller sends `body_length` bytes after it."""
+    pairs = [
+        b"suggestWhichBrokerId", str(suggest_which_broker_id).encode(),
+        b"nextBeginOffset", str(next_begin_offset).encode(),
+        b"minOffset", str(min_offset).encode(),
+        b"maxOffset", str(max_offset).encode(),
+        b"topicSysFlag", str(topic_sys_flag).encode(),
+        b"groupSysFlag", str(group_sys_flag).encode(),
+    ]  # fmt: skip
+    if forbidden_type is not None:
+        pairs.append(b"forbiddenType")
+        pairs.append(str(forbidden_type).encode())
+    if request.serialize_type != 0:
+        return binary_reply(request.opaque, code, remark, pairs, body_length)
+    if remark is None:
+        return json_reply(request.opaque, code, pairs, body_length)
+    fields = {pairs[index].decode(): pairs[index + 1].decode() for index in range(0, len(pairs), 2)}
+    header = encode_json_header(request.reply(code, remark, ext_fields=fields))
+    return (4 + len(header) + body_length).to_bytes(4, "big") + len(header).to_bytes(4, "big") + header
