@@ -1,0 +1,62 @@
+"""The key-value table: texts by namespace and key, kept in `kvConfig.json` as RocketMQ keeps it.
+
+The order configuration of topics lives here too, in the namespace ORDER_TOPIC_CONFIG: topic -> "broker-a:4;broker-b:4".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sprocketmq.errors import BodyError, ConfigError
+from sprocketmq.nameserver.durable import replace_file
+from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.fields import wire
+
+ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KVConfigSerializeWrapper:
+    config_table: Mapping[str, Mapping[str, str]] = wire("configTable", default_factory=dict)
+
+
+class KVConfig:
+    """Every change is on disk before it is answered, and moves `version`."""
+
+    def __init__(self, path: Path) -> None:
+        self.version = 0
+        self._path = path
+        self._table: dict[str, dict[str, str]] = {}
+
+    def load(self) -> None:
+        """Read the file. None is an empty table; a damaged one is an error: the next change would overwrite it."""
+        try:
+            text = self._path.read_bytes()
+        except FileNotFoundError:
+            return
+        try:
+            wrapper = codec.decode(KVConfigSerializeWrapper, text)
+        except BodyError as error:
+            raise ConfigError(f"{self._path}: {error}") from None
+        self._table = {namespace: dict(entries) for namespace, entries in wrapper.config_table.items()}
+
+    def get(self, namespace: str, key: str) -> str | None:
+        return self._table.get(namespace, {}).get(key)
+
+    def entries(self, namespace: str) -> Mapping[str, str] | None:
+        return self._table.get(namespace)
+
+    def put(self, namespace: str, key: str, value: str) -> None:
+        self._table.setdefault(namespace, {})[key] = value
+        self._save()
+
+    def delete(self, namespace: str, key: str) -> None:
+        """Forget a key; one that is not there is no error."""
+        if self._table.get(namespace, {}).pop(key, None) is not None:
+            self._save()
+
+    def _save(self) -> None:
+        self.version += 1
+        replace_file(self._path, codec.encode_pretty(KVConfigSerializeWrapper(config_table=self._table)))
