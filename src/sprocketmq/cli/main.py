@@ -10,6 +10,7 @@ import click
 #: Command name to (module in sprocketmq.cli, attribute, one-line help).
 COMMANDS = {
     "filter": ("filter", "filter_command", "Try an SQL92 expression on a message's properties."),
+    "nameserver": ("nameserver", "nameserver", "Run a nameserver."),
     "store": ("store", "store", "Look into a store directory: stat, scan, verify, rebuild."),
     "version": ("version", "version", "Version, and whether the hot modules are compiled."),
 }

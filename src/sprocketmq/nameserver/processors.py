@@ -34,12 +34,11 @@ from sprocketmq.protocol.headers.nameserver import (
     RegisterTopicRequestHeader,
     UnRegisterBrokerRequestHeader,
 )
+from sprocketmq.protocol.versions import V3_0_11, V4_9_4
 from sprocketmq.remoting import Connection, Handler, ProcessorTable, Reply
 
 events = Events(__name__)
 
-_V3_0_11 = 37  # older brokers register a bare topic table
-_V4_9_4 = 401  # from here on clients read standard JSON
 _UNIT, _UNIT_SUBSCRIPTION = 1, 2
 _ZONE = "__ZONE_NAME"
 
@@ -157,7 +156,7 @@ class RouteProcessors:
 
     def route(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(GetRouteInfoRequestHeader, request.ext_fields)
-        standard = request.version >= _V4_9_4 or bool(header.accept_standard_json_only)
+        standard = request.version >= V4_9_4 or bool(header.accept_standard_json_only)  # older ones want bare keys
         return request.reply(body=self._encoded_route(header.topic, standard))
 
     def _encoded_route(self, topic: str, standard: bool) -> bytes:
@@ -231,7 +230,8 @@ def _registration_body(request: Command, is_compressed: bool) -> RegisterBrokerB
         return RegisterBrokerBody()
     if is_compressed:
         return decode_compressed(request.body, request.version)
-    if request.version >= _V3_0_11:
+    if request.version >= V3_0_11:
         return codec.decode(RegisterBrokerBody, request.body)
+    # Brokers before that send their topics alone.
     topics = codec.decode(TopicConfigAndMappingSerializeWrapper, request.body)
     return RegisterBrokerBody(topic_config_serialize_wrapper=topics)

@@ -41,8 +41,16 @@ class Nameserver:
         self._timer: asyncio.TimerHandle | None = None
 
     @property
+    def name(self) -> str:
+        return "nameserver"
+
+    @property
     def port(self) -> int:
         return self._server.port
+
+    @property
+    def address(self) -> str:
+        return self._server.address
 
     async def start(self) -> None:
         """Load what was kept, then listen."""
