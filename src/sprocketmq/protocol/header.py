@@ -59,16 +59,18 @@ def to_ext_fields(header: object) -> dict[str, str]:
 
 def from_ext_fields(cls: type[H], ext: Mapping[str, str] | None) -> H:
     """The header of class `cls` that `ext` holds, or CommandError."""
-    ext, values, missing = ext or {}, {}, []
-    for name, key, parse, required in _plan(cls):
-        text = ext.get(key)
-        if not text and (text is None or parse is not str):  # an empty number is null, as in Java
-            if required:
+    ext, values, missing, key = ext or {}, {}, [], ""
+    try:
+        for name, key, parse, required in _plan(cls):
+            text = ext.get(key)
+            if text and parse is not str:
+                values[name] = parse(text)
+            elif text is not None and parse is str:
+                values[name] = text
+            elif required:  # absent, or an empty number, which is null in Java too
                 missing.append(key)
-        elif parse is str:
-            values[name] = text
-        else:
-            values[name] = _parsed(cls, key, parse, text)
+    except (ValueError, KeyError):
+        raise CommandError(f"{cls.__name__}.{key} cannot be {quoted(ext[key])}") from None
     if missing:
         raise CommandError(f"{cls.__name__} lacks {', '.join(missing)}")
     return cls(**values)
@@ -82,13 +84,6 @@ def _plan(cls: type) -> Plan:
             (f.name, f.metadata["key"], _parser(not_none(hints[f.name])), f.default is MISSING) for f in fields(cls)
         )
     return plan
-
-
-def _parsed(cls: type, key: str, parse: Parse, text: str) -> Any:
-    try:
-        return parse(text)
-    except (ValueError, KeyError):
-        raise CommandError(f"{cls.__name__}.{key} cannot be {quoted(text)}") from None
 
 
 def _parser(hint: Any) -> Parse:
