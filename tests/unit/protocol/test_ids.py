@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sprocketmq.errors import CommandError
-from sprocketmq.protocol.hosts import decode_host, encode_host, host_text
+from sprocketmq.protocol.hosts import decode_host, encode_host
 from sprocketmq.protocol.ids import (
     UniqueIds,
     decode_offset_message_id,
@@ -50,13 +50,6 @@ def test_what_is_no_id(text: str) -> None:
         decode_offset_message_id(text)
     with pytest.raises(CommandError, match="no message id"):
         decode_unique_id(text)
-
-
-def test_a_host_is_shown_with_its_port() -> None:
-    assert host_text(encode_host("127.0.0.1", 10911)) == "127.0.0.1:10911"
-    assert host_text(encode_host("::1", 10911)) == "[0:0:0:0:0:0:0:1]:10911"
-    with pytest.raises(CommandError):
-        decode_host(bytes(7))
 
 
 def test_made_ids_hold_what_they_should() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sprocketmq.protocol.enums import MessageModel, MessageRequestMode
@@ -21,6 +21,13 @@ class BatchAck:
     pop_time: Long = wire("pt", default=0)
     invisible_time: Long = wire("it", default=0)
     bit_set: bytes = wire("b", default=b"")
+
+    def offsets(self) -> Iterator[int]:
+        """The queue offsets that are acknowledged: bit n, counted from the lowest of each byte, is start_offset + n."""
+        for index, byte in enumerate(self.bit_set):
+            for bit in range(8):
+                if byte >> bit & 1:
+                    yield self.start_offset + 8 * index + bit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,7 +111,7 @@ class ResetOffsetRequestHeader(TopicRequestHeader):
     group: str = wire("group")
     topic: str = wire("topic")
     queue_id: int = wire("queueId", default=-1)
-    offset: Long = wire("offset", default=-1)
+    offset: Long | None = wire("offset", default=None)
     timestamp: Long = wire("timestamp")
     is_force: bool = wire("isForce")
 
