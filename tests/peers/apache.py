@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.peers import probe
 from tests.peers.jars import class_path
-from tests.peers.java import java_command
+from tests.peers.jvm import java_command
 from tests.peers.process import Process, free_port
 
 VERSION = "5.3.3"

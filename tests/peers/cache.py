@@ -39,7 +39,7 @@ def cached(name: str, build: Callable[[Path], None], valid: Callable[[Path], boo
     entry = root / name
     if valid(entry):
         return entry
-    with (root / ".lock").open("w") as lock:
+    with (root / f"{name}.lock").open("w") as lock:  # of this entry: its build may ask for another
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not valid(entry):  # another process may have built it while we waited
             draft = root / f"{name}.draft"

@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 from tests.peers.apache import ApacheBroker, ApacheNameServer
+from tests.peers.go_peer import GoPeer
 from tests.peers.java_peer import JavaPeer, JavaVersion, Serialization
 from tests.peers.mqadmin import MqAdmin, Ran
 from tests.peers.toolchain import needs_tools
 
-__all__ = ["ApacheRocketMQ", "apache_rocketmq", "java_498", "java_533", "java_peer", "mqadmin", "unique"]
+__all__ = ["ApacheRocketMQ", "apache_rocketmq", "go_peer", "java_498", "java_533", "java_peer", "mqadmin", "unique"]
+
+GetJavaPeer = Callable[[JavaVersion, Serialization], JavaPeer]
 
 _NUMBERS = count(1)
 
@@ -53,9 +56,7 @@ def apache_rocketmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apache
 
 
 @pytest.fixture(scope="session")
-def java_peer(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Callable[[JavaVersion, Serialization], JavaPeer]]:
+def java_peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GetJavaPeer]:
     """A JVM per client version and header form, each started when first asked for."""
     started: dict[tuple[JavaVersion, Serialization], JavaPeer] = {}
 
@@ -73,15 +74,24 @@ def java_peer(
 
 
 @pytest.fixture(scope="session")
-def java_498(java_peer: Callable[[JavaVersion, Serialization], JavaPeer]) -> JavaPeer:
+def java_498(java_peer: GetJavaPeer) -> JavaPeer:
     """The 4.9.8 client with JSON headers, its default."""
     return java_peer("4.9.8", "JSON")
 
 
 @pytest.fixture(scope="session")
-def java_533(java_peer: Callable[[JavaVersion, Serialization], JavaPeer]) -> JavaPeer:
+def java_533(java_peer: GetJavaPeer) -> JavaPeer:
     """The 5.3.3 client with binary headers."""
     return java_peer("5.3.3", "ROCKETMQ")
+
+
+@pytest.fixture(scope="session")
+def go_peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GoPeer]:
+    """The Go client, v2."""
+    with needs_tools():
+        peer = GoPeer(tmp_path_factory.mktemp("go"))
+    yield peer
+    peer.close()
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from tests.peers.clients import (
     subscriptions_json,
 )
 from tests.peers.jars import peer_class_path
-from tests.peers.java import java_command
+from tests.peers.jvm import java_command
 from tests.peers.lines import LinePeer
 from tests.peers.messages import Subscription
 

@@ -14,7 +14,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import count
 from pathlib import Path
@@ -62,13 +62,20 @@ class Inbox:
 class LinePeer:
     """The process and its two streams."""
 
-    def __init__(self, name: str, command: Sequence[str | Path], directory: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        directory: Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
         self._numbers = count(1)
         self._waiting: dict[int, Future[Any]] = {}
         self._inboxes: dict[str, Inbox] = {}
         self._writing = threading.Lock()
-        self.process = Process(command, directory / "console.log", cwd=directory, piped=True)
+        log = directory / "console.log"
+        self.process = Process(command, log, cwd=directory, environment=environment, piped=True)
         self._reader = threading.Thread(target=self._read, name=f"{name}-reader", daemon=True)
         self._reader.start()
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.peers.jars import peer_class_path
-from tests.peers.java import java_command
 from tests.peers.java_peer import JavaVersion
+from tests.peers.jvm import java_command
 from tests.peers.lines import LinePeer
 
 # mqadmin 4.9.8 does not run without this file.

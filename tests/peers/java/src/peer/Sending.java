@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.LocalTransactionState;
+import org.apache.rocketmq.client.producer.RequestCallback;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.client.producer.TransactionListener;
@@ -79,10 +80,10 @@ final class Sending implements TransactionListener {
 
     private List<SendResult> sendAsync(List<Message> messages, MessageQueue queue, String shard, long timeout)
             throws Exception {
-        List<Awaited> awaited = new ArrayList<>();
+        List<Awaited<SendResult>> awaited = new ArrayList<>();
         for (Message message : messages) {
-            Awaited one = new Awaited();
-            awaited.add(one);
+            Acknowledged one = new Acknowledged();
+            awaited.add(one.sent);
             if (queue != null) {
                 producer.send(message, queue, one, timeout);
             } else if (shard != null) {
@@ -92,7 +93,7 @@ final class Sending implements TransactionListener {
             }
         }
         List<SendResult> results = new ArrayList<>();
-        for (Awaited one : awaited) {
+        for (Awaited<SendResult> one : awaited) {
             results.add(one.result());
         }
         return results;
@@ -111,8 +112,23 @@ final class Sending implements TransactionListener {
         return List.of();
     }
 
+    /** By selector and callback: the plain forms of 5.3.3 give up as soon as the request is sent. */
     Object request(JSONObject command) throws Exception {
-        return producer.request(Messages.read(command.getJSONObject("message")), command.getLongValue("timeout"));
+        Message message = Messages.read(command.getJSONObject("message"));
+        Awaited<Message> reply = new Awaited<>();
+        RequestCallback callback = new RequestCallback() {
+            @Override
+            public void onSuccess(Message answer) {
+                reply.complete(answer);
+            }
+
+            @Override
+            public void onException(Throwable error) {
+                reply.completeExceptionally(error);
+            }
+        };
+        producer.request(message, new SelectMessageQueueByHash(), "", callback, command.getLongValue("timeout"));
+        return reply.result();
     }
 
     /** {"message", "state"}: the local transaction ends in `state`. */
@@ -150,8 +166,18 @@ final class Sending implements TransactionListener {
         return states.size() > 1 ? (String) states.remove(0) : states.getString(0);
     }
 
-    private static final class Awaited implements SendCallback {
-        private final CompletableFuture<SendResult> sent = new CompletableFuture<>();
+    private static final class Awaited<T> extends CompletableFuture<T> {
+        T result() throws Exception {
+            try {
+                return get();
+            } catch (ExecutionException error) {
+                throw error.getCause() instanceof Exception ? (Exception) error.getCause() : error;
+            }
+        }
+    }
+
+    private static final class Acknowledged implements SendCallback {
+        final Awaited<SendResult> sent = new Awaited<>();
 
         @Override
         public void onSuccess(SendResult result) {
@@ -161,14 +187,6 @@ final class Sending implements TransactionListener {
         @Override
         public void onException(Throwable error) {
             sent.completeExceptionally(error);
-        }
-
-        SendResult result() throws Exception {
-            try {
-                return sent.get();
-            } catch (ExecutionException error) {
-                throw error.getCause() instanceof Exception ? (Exception) error.getCause() : error;
-            }
         }
     }
 }
