@@ -1,0 +1,104 @@
+"""The user's functions: how they are called, and what their outcome means.
+
+A handler gets one message, or a list of them when it was declared with `batch`. It may be a plain function, which runs
+on a thread, or a coroutine function, which runs on the loop.
+    returns None, True or SUCCESS       consumed
+    returns RETRY or False, raises      tried again later
+    raises or returns Retry(level)      tried again after that delay level; -1 sends it to the dead-letter queue
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from sprocketmq.client.received import ReceivedMessage
+
+log = logging.getLogger(__name__)
+
+
+class ConsumeResult(Enum):
+    SUCCESS = "success"
+    RETRY = "retry"
+
+
+class Retry(Exception):
+    """Try again after delay level `level`; 0 lets the broker choose by the number of tries."""
+
+    def __init__(self, level: int = 0, reason: str = "") -> None:
+        super().__init__(reason or f"retry at delay level {level}")
+        self.level = level
+
+
+Verdict = ConsumeResult | Retry | bool | None
+MessageHandler = Callable[[ReceivedMessage], Verdict | Awaitable[Verdict]]
+BatchHandler = Callable[[Sequence[ReceivedMessage]], Verdict | Awaitable[Verdict]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`reason` is success, retry, exception or timeout."""
+
+    reason: str
+    level: int = 0
+    error: BaseException | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.reason == "success"
+
+
+_OK = Outcome("success")
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """A user's function and how to call it."""
+
+    function: Callable[[Any], Any]
+    batch_size: int = 1
+    takes_batch: bool = False
+
+    @property
+    def is_async(self) -> bool:
+        function = self.function
+        return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+    async def run(self, messages: Sequence[ReceivedMessage], executor: Executor, timeout: float) -> Outcome:
+        """Never raises what the user's function raises; that is an outcome."""
+        argument: Any = messages if self.takes_batch else messages[0]
+        try:
+            async with asyncio.timeout(timeout):
+                if self.is_async:
+                    verdict = await self.function(argument)
+                else:
+                    loop = asyncio.get_running_loop()
+                    verdict = await loop.run_in_executor(executor, self.function, argument)
+                    if inspect.isawaitable(verdict):
+                        verdict = await verdict
+        except Retry as retry:
+            return Outcome("retry", retry.level, retry)
+        except TimeoutError as error:
+            log.warning("handler took longer than %g s first=%r", timeout, messages[0])
+            return Outcome("timeout", 3, error)
+        except Exception as error:
+            log.warning("handler failed first=%r", messages[0], exc_info=True)
+            return Outcome("exception", 0, error)
+        return _judge(verdict)
+
+
+def _judge(verdict: Any) -> Outcome:
+    if verdict is None or verdict is True or verdict is ConsumeResult.SUCCESS:
+        return _OK
+    if isinstance(verdict, Retry):
+        return Outcome("retry", verdict.level)
+    if verdict is False or verdict is ConsumeResult.RETRY:
+        return Outcome("retry")
+    log.warning("handler returned %r; None means consumed, ConsumeResult.RETRY means later", verdict)
+    return _OK

@@ -1,0 +1,72 @@
+"""Where others look on: tracing, metrics, tests. A hook sees each send and each consume, before and after.
+
+`context.properties` may be added to before a send: what is put there travels with the message.
+A hook must be quick and must not raise; when it does, the error is logged and the message goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sprocketmq.client.message import Message, SendReceipt
+from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.protocol.message_queue import MessageQueue
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class SendContext:
+    """One send, of one message or of a batch."""
+
+    group: str
+    topic: str
+    messages: Sequence[Message]
+    kind: str = "normal"  # normal, delay, order, half, batch, reply
+    properties: dict[str, str] = field(default_factory=dict)
+    queue: MessageQueue | None = None
+    address: str = ""
+    receipt: SendReceipt | None = None
+    error: BaseException | None = None
+    started: float = field(default_factory=time.time)
+    ended: float = 0.0
+    state: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ConsumeContext:
+    """One call of a handler."""
+
+    group: str
+    topic: str
+    messages: Sequence[ReceivedMessage]
+    queue: MessageQueue | None = None
+    result: str = ""
+    error: BaseException | None = None
+    started: float = field(default_factory=time.time)
+    ended: float = 0.0
+    state: dict[str, Any] = field(default_factory=dict)
+
+
+class SendHook(Protocol):
+    def before_send(self, context: SendContext) -> None: ...
+
+    def after_send(self, context: SendContext) -> None: ...
+
+
+class ConsumeHook(Protocol):
+    def before_consume(self, context: ConsumeContext) -> None: ...
+
+    def after_consume(self, context: ConsumeContext) -> None: ...
+
+
+def run_hooks(calls: Iterable[Callable[[Any], None]], context: SendContext | ConsumeContext) -> None:
+    for call in calls:
+        try:
+            call(context)
+        except Exception:
+            log.exception("hook %r failed", call)

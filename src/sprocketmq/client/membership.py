@@ -1,0 +1,28 @@
+"""Who is in a consumer group."""
+
+from __future__ import annotations
+
+from sprocketmq.client.errors import ClientError, NoRoute
+from sprocketmq.client.instance import ClientInstance
+from sprocketmq.client.routes import Route
+from sprocketmq.codes import RequestCode
+from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.connections import GetConsumerListByGroupResponseBody
+from sprocketmq.protocol.headers.client import GetConsumerListByGroupRequestHeader
+
+
+async def group_members(instance: ClientInstance, group: str, route: Route) -> tuple[str, ...]:
+    """Client ids, as one of the topic's brokers knows them: members heartbeat to all of them, so any will do."""
+    last: ClientError = NoRoute(route.topic)
+    header = GetConsumerListByGroupRequestHeader(consumer_group=group)
+    for broker_name in sorted(route.addresses):
+        address = route.address(broker_name)
+        if address is None:
+            continue
+        try:
+            answer = await instance.call(address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, header)
+        except ClientError as error:
+            last = error
+        else:
+            return codec.decode(GetConsumerListByGroupResponseBody, answer.body).consumer_id_list
+    raise last

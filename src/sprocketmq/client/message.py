@@ -1,0 +1,213 @@
+"""Messages as users see them: what they send, what they get, and the receipt in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import NamedTuple
+
+from sprocketmq.client.errors import InvalidMessage
+from sprocketmq.protocol.message_queue import MessageQueue
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+MAX_PROPERTIES_BYTES = 32767
+
+_NO_KEYS: tuple[str, ...] = ()
+_NO_PROPERTIES: Mapping[str, str] = {}
+
+#: Names with a meaning of their own; a user's property may not take one of them.
+RESERVED_PROPERTIES = frozenset(
+    [
+        "KEYS",
+        "TAGS",
+        "WAIT",
+        "DELAY",
+        "RETRY_TOPIC",
+        "REAL_TOPIC",
+        "REAL_QID",
+        "TRAN_MSG",
+        "PGROUP",
+        "MIN_OFFSET",
+        "MAX_OFFSET",
+        "BUYER_ID",
+        "ORIGIN_MESSAGE_ID",
+        "TRANSFER_FLAG",
+        "CORRECTION_FLAG",
+        "MQ2_FLAG",
+        "RECONSUME_TIME",
+        "MSG_REGION",
+        "TRACE_ON",
+        "UNIQ_KEY",
+        "EXTEND_UNIQ_INFO",
+        "MAX_RECONSUME_TIMES",
+        "CONSUME_START_TIME",
+        "TRAN_PREPARED_QUEUE_OFFSET",
+        "TRANSACTION_CHECK_TIMES",
+        "CHECK_IMMUNITY_TIME_IN_SECONDS",
+        "INSTANCE_ID",
+        "CORRELATION_ID",
+        "REPLY_TO_CLIENT",
+        "TTL",
+        "ARRIVE_TIME",
+        "PUSH_REPLY_TIME",
+        "CLUSTER",
+        "MSG_TYPE",
+        "POP_CK",
+        "POP_CK_OFFSET",
+        "1ST_POP_TIME",
+        "INNER_NUM",
+        "INNER_BASE",
+        "DUP_INFO",
+        "__SHARDINGKEY",
+        "__transactionId__",
+        "PROPERTY_FORWARD_QUEUE_ID",
+        "REDIRECT",
+        "INNER_MULTI_DISPATCH",
+        "INNER_MULTI_QUEUE_OFFSET",
+        "TRACE_CONTEXT",
+        "TIMER_DELAY_SEC",
+        "TIMER_DELAY_MS",
+        "TIMER_DELIVER_MS",
+        "TIMER_OUT_MS",
+        "TIMER_ENQUEUE_MS",
+        "TIMER_DEQUEUE_MS",
+        "TIMER_ROLL_TIMES",
+        "TIMER_DEL_UNIQKEY",
+        "TIMER_DELAY_LEVEL",
+        "__BORNHOST",
+        "BORN_TIMESTAMP",
+        "DLQ_ORIGIN_TOPIC",
+        "DLQ_ORIGIN_MESSAGE_ID",
+    ]
+)
+
+
+class Message:
+    """A message to send.
+
+    >>> Message("orders", b"one apple", tag="new", keys=["42"])
+    <Message orders tag=new keys=('42',) 9 bytes>
+
+    `keys` find it again by `sprocket message find`; `sharding_key` keeps messages of one key in one queue, in order.
+    At most one of `delay_level` (1 to 18), `delay` and `deliver_at` puts off its delivery.
+    """
+
+    __slots__ = (
+        "body", "delay", "delay_level", "deliver_at", "flag", "keys", "properties", "sharding_key", "tag", "topic",
+        "wait_stored",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        topic: str,
+        body: bytes,
+        *,
+        tag: str | None = None,
+        keys: str | Sequence[str] = _NO_KEYS,
+        properties: Mapping[str, str] = _NO_PROPERTIES,
+        sharding_key: str | None = None,
+        delay_level: int = 0,
+        delay: timedelta | None = None,
+        deliver_at: datetime | None = None,
+        flag: int = 0,
+        wait_stored: bool = True,
+    ) -> None:
+        self.topic = topic
+        self.body = body
+        self.tag = tag
+        self.keys = (keys,) if isinstance(keys, str) else keys
+        self.properties = properties
+        self.sharding_key = sharding_key
+        self.delay_level = delay_level
+        self.delay = delay
+        self.deliver_at = deliver_at
+        self.flag = flag
+        self.wait_stored = wait_stored
+
+    def __repr__(self) -> str:
+        tag = f" tag={self.tag}" if self.tag else ""
+        keys = f" keys={tuple(self.keys)}" if self.keys else ""
+        return f"<Message {self.topic}{tag}{keys} {len(self.body)} bytes>"
+
+    @property
+    def is_delayed(self) -> bool:
+        return self.delay_level > 0 or self.delay is not None or self.deliver_at is not None
+
+    def validate(self, max_body_bytes: int = MAX_BODY_BYTES) -> None:
+        """Raises InvalidMessage for what a broker would refuse, or would misread."""
+        if not self.topic:
+            raise InvalidMessage("a message needs a topic")
+        if not isinstance(self.body, (bytes, bytearray, memoryview)):
+            raise InvalidMessage(f"a body is bytes, not {type(self.body).__name__}")
+        if not 0 < len(self.body) <= max_body_bytes:
+            raise InvalidMessage(f"a body has 1 to {max_body_bytes} bytes, not {len(self.body)}")
+        if (self.delay_level > 0) + (self.delay is not None) + (self.deliver_at is not None) > 1:
+            raise InvalidMessage("delay_level, delay and deliver_at exclude one another")
+        if self.properties or self.keys or self.tag:
+            self._validate_texts()
+
+    def _validate_texts(self) -> None:
+        for name, value in self.properties.items():
+            if not name or not isinstance(value, str) or not value:
+                raise InvalidMessage(f"property {name!r} needs a name and a text that is not empty")
+            if name in RESERVED_PROPERTIES:
+                raise InvalidMessage(f"property {name!r} belongs to RocketMQ")
+            if "\x01" in name or "\x02" in name or "\x02" in value:
+                raise InvalidMessage(f"property {name!r} holds a separator (U+0001 or U+0002)")
+        for text in (self.tag or "", *self.keys):
+            if "\x01" in text or "\x02" in text:
+                raise InvalidMessage(f"{text!r} holds a separator (U+0001 or U+0002)")
+
+    def property_text(self, unique_key: str, extra: str = "") -> str:
+        """The properties as they travel; `extra` is more of the same text."""
+        text = f"UNIQ_KEY\x01{unique_key}\x02WAIT\x01{'true' if self.wait_stored else 'false'}\x02{extra}"
+        if self.tag:
+            text += f"TAGS\x01{self.tag}\x02"
+        if self.keys:
+            text += f"KEYS\x01{' '.join(self.keys)}\x02"
+        if self.sharding_key:
+            text += f"__SHARDINGKEY\x01{self.sharding_key}\x02"
+        if self.is_delayed:
+            text += self._delay_text()
+        for name, value in self.properties.items():
+            text += f"{name}\x01{value}\x02"
+        return text
+
+    def _delay_text(self) -> str:
+        if self.delay_level > 0:
+            return f"DELAY\x01{self.delay_level}\x02"
+        if self.delay is not None:
+            return f"TIMER_DELAY_MS\x01{int(self.delay.total_seconds() * 1000)}\x02"
+        assert self.deliver_at is not None
+        return f"TIMER_DELIVER_MS\x01{int(self.deliver_at.timestamp() * 1000)}\x02"
+
+
+class SendStatus(Enum):
+    """How safe an acknowledged message is. All but OK mean: stored, but less safely than was asked for."""
+
+    OK = 0
+    FLUSH_DISK_TIMEOUT = 10
+    SLAVE_NOT_AVAILABLE = 11
+    FLUSH_SLAVE_TIMEOUT = 12
+
+
+class SendReceipt(NamedTuple):
+    """A broker's answer to one message.
+
+    `message_id` is the client's own id (UNIQ_KEY), `offset_message_id` names broker and place in its log.
+    `recall_handle` can call back a delayed message where the broker offers that.
+    """
+
+    status: SendStatus
+    message_id: str
+    offset_message_id: str
+    queue: MessageQueue
+    queue_offset: int
+    transaction_id: str | None = None
+    recall_handle: str | None = None
+    region_id: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.status is SendStatus.OK

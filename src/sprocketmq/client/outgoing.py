@@ -1,0 +1,117 @@
+"""Messages on their way out: what a send request carries."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sprocketmq.client.accumulator import Accumulator
+from sprocketmq.client.errors import InvalidMessage
+from sprocketmq.client.identity import unique_key
+from sprocketmq.client.message import MAX_PROPERTIES_BYTES, Message
+from sprocketmq.client.routes import AUTO_CREATE_TOPIC
+from sprocketmq.client.settings import ProducerSettings
+from sprocketmq.codes import RequestCode
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.compression import compress
+from sprocketmq.protocol.names import with_namespace
+from sprocketmq.protocol.sysflag import CompressionType, with_compression
+
+
+@dataclass(slots=True)
+class Outgoing:
+    """What one request carries: a message, or a batch of them as one body."""
+
+    topic: str
+    body: bytes
+    unique_key: str
+    properties: str
+    flag: int = 0
+    sys_flag: int = 0
+    born_ms: int = 0
+    code: int = RequestCode.SEND_MESSAGE_V2
+    is_batch: bool = False
+    reconsume_times: int = 0
+    max_reconsume_times: int | None = None
+
+    def command(self, group: str, queue_id: int, broker_name: str, topic_queues: int) -> Command:
+        """A new request each time: a command is numbered when it is sent."""
+        ext = {
+            "a": group,
+            "b": self.topic,
+            "c": AUTO_CREATE_TOPIC,
+            "d": str(topic_queues),
+            "e": str(queue_id),
+            "f": str(self.sys_flag),
+            "g": str(self.born_ms),
+            "h": str(self.flag),
+            "i": self.properties,
+            "j": str(self.reconsume_times),
+            "k": "false",
+            "m": "true" if self.is_batch else "false",
+            "n": broker_name,
+        }
+        if self.max_reconsume_times is not None:
+            ext["l"] = str(self.max_reconsume_times)
+        return Command(self.code, ext_fields=ext, body=self.body)
+
+
+class Encoder:
+    """Turns messages into what travels: full topic name, unique key, property text, perhaps a compressed body."""
+
+    def __init__(self, namespace: str, settings: ProducerSettings) -> None:
+        self._namespace = namespace
+        self._settings = settings
+        self._kind = None if settings.compression == "none" else CompressionType[settings.compression.upper()]
+
+    def topic(self, name: str) -> str:
+        """The full name of a topic or group."""
+        return with_namespace(self._namespace, name)
+
+    def single(self, message: Message, extra: Mapping[str, str] | None = None, sys_flag: int = 0) -> Outgoing:
+        message.validate(self._settings.max_message_bytes)
+        key = unique_key()
+        body, flags = self._body(message.body, sys_flag)
+        text = check_properties(message.property_text(key, self._extra(extra)))
+        return Outgoing(self.topic(message.topic), body, key, text, message.flag, flags, now_ms())
+
+    def batch(self, topic: str, content: Accumulator) -> Outgoing:
+        return Outgoing(
+            topic, content.body(), "", "WAIT\x01true\x02", born_ms=now_ms(),
+            code=RequestCode.SEND_BATCH_MESSAGE, is_batch=True,
+        )  # fmt: skip
+
+    def batches(self, messages: Sequence[Message]) -> list[Accumulator]:
+        """The messages in as few bodies as the size limit allows. Refuses what a broker would not take in a batch."""
+        if len({message.topic for message in messages}) > 1:
+            raise InvalidMessage("the messages of a batch have one topic")
+        parts: list[Accumulator] = []
+        for message in messages:
+            message.validate(self._settings.max_message_bytes)
+            if message.is_delayed:
+                raise InvalidMessage("a message with a delay cannot go in a batch")
+            if not parts or not parts[-1].has_room(message, self._settings.max_message_bytes):
+                parts.append(Accumulator(self._extra(None)))
+            parts[-1].add(message)
+        return parts
+
+    def _extra(self, extra: Mapping[str, str] | None) -> str:
+        text = f"INSTANCE_ID\x01{self._namespace}\x02" if self._namespace else ""
+        return text + "".join(f"{name}\x01{value}\x02" for name, value in (extra or {}).items())
+
+    def _body(self, body: bytes, sys_flag: int) -> tuple[bytes, int]:
+        if self._kind is None or len(body) < self._settings.compress_over:
+            return bytes(body), sys_flag
+        smaller = compress(bytes(body), self._kind, self._settings.compress_level)
+        return (smaller, with_compression(sys_flag, self._kind)) if len(smaller) < len(body) else (body, sys_flag)
+
+
+def check_properties(text: str) -> str:
+    if len(text) > MAX_PROPERTIES_BYTES // 4 and len(text.encode()) > MAX_PROPERTIES_BYTES:
+        raise InvalidMessage(f"the properties of a message take at most {MAX_PROPERTIES_BYTES} bytes")
+    return text
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,254 @@
+"""The producer: sends messages one by one, in batches, in transactions, or as requests that wait for a reply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self, Unpack
+
+from sprocketmq.client import request_reply, transaction
+from sprocketmq.client.batching import Batcher
+from sprocketmq.client.errors import ClientError, Closed
+from sprocketmq.client.hooks import SendHook
+from sprocketmq.client.instance import ClientInstance
+from sprocketmq.client.message import Message, SendReceipt
+from sprocketmq.client.options import ClientOptions, Connecting
+from sprocketmq.client.outgoing import Encoder, Outgoing
+from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.client.replies import Reply
+from sprocketmq.client.selectors import QueueSelector, by_sharding_key
+from sprocketmq.client.sending import Sender
+from sprocketmq.client.settings import ProducerSettings
+from sprocketmq.client.sharing import acquire, release
+from sprocketmq.client.tasks import BackgroundTasks
+from sprocketmq.client.trace import Tracer
+from sprocketmq.client.transaction import LocalWork, Transaction, TransactionCheck, TransactionState
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.names import TRACE_TOPIC
+
+
+class Producer:
+    """Sends messages for one producer group.
+
+    async with Producer("orders-service", nameserver="127.0.0.1:9876") as producer:
+        receipt = await producer.send(Message("orders", b"one apple", tag="new", keys=["42"]))
+
+    Every send ends within its timeout, with a receipt or an error. `check` answers brokers that ask what became of a
+    transaction. Safe for many tasks of one event loop; `sprocketmq.sync.Producer` is the same for threads.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        nameserver: str | Sequence[str] | ClientOptions | None = None,
+        *,
+        settings: ProducerSettings | None = None,
+        check: TransactionCheck | None = None,
+        hooks: Sequence[SendHook] = (),
+        trace: bool | str = False,
+        **connecting: Unpack[Connecting],
+    ) -> None:
+        self.options = ClientOptions.of(nameserver, **connecting)
+        self.settings = settings or ProducerSettings()
+        self.encoder = Encoder(self.options.namespace, self.settings)
+        self.check = check
+        self.tasks = BackgroundTasks()
+        self._name = group
+        self._hooks = list(hooks)
+        self._trace = trace
+        self._tracer: Tracer | None = None
+        self._instance: ClientInstance | None = None
+        self._sender: Sender | None = None
+        self._batcher: Batcher | None = None
+        self._in_flight = asyncio.Semaphore(self.settings.in_flight)
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    @property
+    def group(self) -> str:
+        return self.encoder.topic(self._name)
+
+    @property
+    def instance(self) -> ClientInstance:
+        if self._instance is None:
+            raise Closed("the producer is not started, or was stopped")
+        return self._instance
+
+    @property
+    def sender(self) -> Sender:
+        if self._sender is None:
+            raise Closed("the producer is not started, or was stopped")
+        return self._sender
+
+    async def start(self) -> Self:
+        if self._instance is not None:
+            return self
+        instance = self._instance = acquire(self.options, producer=self.group)
+        hooks = list(self._hooks)
+        if self._trace:
+            self._tracer = Tracer(instance, self.group, TRACE_TOPIC if self._trace is True else self._trace)
+            self.tasks.spawn(self._tracer.run(), "message trace")
+            hooks.append(self._tracer)
+        self._sender = Sender(instance, self.group, self.settings, hooks)
+        self._batcher = Batcher(self._sender, self.encoder, self.settings, self._send_alone)
+        await instance.join(producer=self)
+        return self
+
+    async def stop(self) -> None:
+        """Send what waits, say goodbye to the brokers, and close."""
+        instance, batcher = self._instance, self._batcher
+        if instance is None or batcher is None:
+            return
+        try:
+            await batcher.stop()
+            if self._tracer is not None:
+                await self._tracer.flush()
+            await self.tasks.stop()
+            await instance.leave(producer=self.group)
+        finally:
+            self._instance = self._sender = self._batcher = None
+            await release(instance)
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    # -- sending ----------------------------------------------------------------------------------------------------
+
+    async def send(
+        self,
+        message: Message,
+        *,
+        timeout: float | None = None,
+        queue: MessageQueue | None = None,
+        selector: QueueSelector | None = None,
+    ) -> SendReceipt:
+        """Send one message and wait for its receipt.
+
+        A message with a `sharding_key` goes to that key's queue; `queue` and `selector` choose otherwise.
+        """
+        sender = self.sender
+        deadline = self.deadline(timeout)
+        context = sender.begin(message.topic, (message,), "delay" if message.is_delayed else "normal")
+        try:
+            outgoing = self.encoder.single(message, None if context is None else context.properties)
+            async with self._in_flight:
+                receipt = await self._send(outgoing, deadline, message, queue, selector)
+        except BaseException as error:
+            sender.end(context, error=error)
+            raise
+        sender.end(context, receipt=receipt)
+        return receipt
+
+    async def send_oneway(self, message: Message, *, queue: MessageQueue | None = None) -> None:
+        """Send and forget: no receipt, no retry, and no word when it is lost."""
+        outgoing = self.encoder.single(message)
+        route = await self.sender.route(outgoing.topic, self.deadline())
+        await self.sender.oneway(outgoing, route, queue or self.sender.choose(route, message, self._selector(message)))
+
+    async def send_batch(
+        self, messages: Sequence[Message], *, timeout: float | None = None, queue: MessageQueue | None = None
+    ) -> list[SendReceipt]:
+        """Send messages of one topic together, split where they exceed the size limit; one receipt per message.
+
+        What was sent before an error stays sent.
+        """
+        receipts: list[SendReceipt] = []
+        deadline = self.deadline(timeout)
+        topic = self.encoder.topic(messages[0].topic) if messages else ""
+        for part in self.encoder.batches(messages):
+            context = self.sender.begin(messages[0].topic, part.messages, "batch")
+            try:
+                receipt = await self.sender.send(self.encoder.batch(topic, part), deadline, queue=queue)
+            except ClientError as error:
+                self.sender.end(context, error=error)
+                raise
+            self.sender.end(context, receipt=receipt)
+            receipts += part.receipts(receipt)
+        return receipts
+
+    def submit(self, message: Message) -> asyncio.Future[SendReceipt]:
+        """Hand a message to automatic batching; the future brings its receipt.
+
+        Returns at once, and raises Overloaded when the buffer is full: `await room()` then.
+        """
+        if self._batcher is None:
+            raise Closed("the producer is not started, or was stopped")
+        return self._batcher.submit(message)
+
+    async def enqueue(self, message: Message) -> asyncio.Future[SendReceipt]:
+        """As `submit`, but waits while the buffer is full."""
+        await self.room()
+        return self.submit(message)
+
+    @property
+    def is_full(self) -> bool:
+        return self._batcher is not None and self._batcher.is_full
+
+    async def room(self) -> None:
+        """Wait until `submit` takes another message."""
+        if self._batcher is not None:
+            await self._batcher.room()
+
+    async def flush(self) -> None:
+        """Wait until every submitted message has its receipt or its error."""
+        if self._batcher is not None:
+            await self._batcher.flush()
+
+    async def queues(self, topic: str) -> tuple[MessageQueue, ...]:
+        """The queues of `topic` that take messages now."""
+        return (await self.sender.route(self.encoder.topic(topic), self.deadline())).write_queues
+
+    # -- transactions -------------------------------------------------------------------------------------------------
+
+    def transaction(self, message: Message) -> Transaction:
+        """`async with producer.transaction(message):` commits when the block ends well, rolls back when it raises."""
+        return Transaction(self, message)
+
+    async def send_in_transaction(self, message: Message, work: LocalWork) -> tuple[SendReceipt, TransactionState]:
+        """Store `message` unseen, do `work`, and let its state decide whether consumers get to see it."""
+        return await transaction.run(self, message, work)
+
+    async def send_half(self, message: Message) -> SendReceipt:
+        """The first phase alone; end it with `end_transaction`."""
+        return await transaction.send_half(self, message)
+
+    async def end_transaction(self, receipt: SendReceipt, state: TransactionState) -> None:
+        await transaction.end(self, receipt, state)
+
+    def check_transaction(self, address: str, request: Command, message: ReceivedMessage) -> None:
+        self.tasks.spawn(transaction.answer_check(self, address, request, message), "transaction check")
+
+    # -- request and reply --------------------------------------------------------------------------------------------
+
+    async def request(self, message: Message, *, timeout: float = 3.0) -> Reply:
+        """Send a message and wait for the message its consumer replies with."""
+        return await request_reply.request(self, message, timeout)
+
+    async def reply(self, request: ReceivedMessage, body: bytes) -> None:
+        """Answer a message that was sent with `request`."""
+        await request_reply.reply(self.sender, request, body, self.deadline())
+
+    # -- inside -----------------------------------------------------------------------------------------------------
+
+    async def _send(
+        self, outgoing: Outgoing, deadline: float, message: Message, queue: MessageQueue | None,
+        selector: QueueSelector | None,
+    ) -> SendReceipt:  # fmt: skip
+        chosen = selector or (None if queue is not None else self._selector(message))
+        return await self.sender.send(outgoing, deadline, message=message, queue=queue, selector=chosen)
+
+    def _selector(self, message: Message) -> QueueSelector | None:
+        return None if message.sharding_key is None else by_sharding_key
+
+    def _send_alone(self, message: Message) -> asyncio.Future[SendReceipt]:
+        return asyncio.ensure_future(self.send(message))
+
+    def deadline(self, timeout: float | None = None) -> float:
+        return asyncio.get_running_loop().time() + (self.settings.send_timeout if timeout is None else timeout)
