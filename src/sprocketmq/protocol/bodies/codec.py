@@ -8,8 +8,9 @@ A declaration's types say how a field travels:
 Written as Java writes: members in alphabetical order, None left out, everything else present. A text whose default
 is empty is left out when it is empty: it stands for Java's null where None would only be in the way.
 Read as Java reads: any order, unknown keys ignored, null and absent give the default, map keys quoted or bare, and an
-integer may come as a decimal string (the Go client sends tag codes so). A wrong type is a BodyError that names its
-place: `HeartbeatData: consumerDataSet[0].groupName must be a text, not 5`.
+integer may come as a decimal string (the Go client sends tag codes so), an enum as its place in the list (the C++
+client does). A wrong type is a BodyError that names its place: `HeartbeatData: consumerDataSet[0].groupName must be a
+text, not 5`.
 """
 
 from __future__ import annotations

@@ -73,12 +73,14 @@ def integer_reader(bits: Bits) -> Read:
 
 
 def enum_reader(cls: type[Enum]) -> Read:
-    names = cls.__members__
+    """By name, or by place in the list, as the C++ client sends them."""
+    members: dict[str | int, Enum] = dict(enumerate(cls))
+    members.update(cls.__members__)
 
     def read(value: Any) -> Enum:
-        member = names.get(value) if type(value) is str else None
+        member = members.get(value) if type(value) in (str, int) else None
         if member is None:
-            raise Mismatch("one of " + ", ".join(names), value)
+            raise Mismatch("one of " + ", ".join(cls.__members__), value)
         return member
 
     return read

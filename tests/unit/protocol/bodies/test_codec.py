@@ -11,7 +11,7 @@ from sprocketmq.protocol.bodies.pop import BatchAck
 from sprocketmq.protocol.bodies.route import BrokerData, TopicRouteData
 from sprocketmq.protocol.bodies.stats import ConsumeStats
 from sprocketmq.protocol.bodies.topic import TopicConfig
-from sprocketmq.protocol.enums import ConsumeType
+from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from sprocketmq.protocol.message_queue import MessageQueue
 
 QUEUE = MessageQueue("T", "b", 1)
@@ -38,6 +38,18 @@ def test_queue_keys_are_read_bare_and_quoted(key: str) -> None:
 
 def test_tag_codes_may_be_quoted_as_the_go_client_sends_them() -> None:
     assert decode(SubscriptionData, '{"codeSet":["2598919","-5"]}').code_set == {2598919, -5}
+
+
+def test_enums_may_be_numbers_as_the_cpp_client_sends_them() -> None:
+    data = decode(ConsumerData, '{"consumeType":1,"messageModel":1,"consumeFromWhere":4}')
+    assert (data.consume_type, data.message_model) == (ConsumeType.CONSUME_PASSIVELY, MessageModel.CLUSTERING)
+    assert data.consume_from_where is ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+
+
+@pytest.mark.parametrize("place", ["-1", "3", "true", "1.0", '"1"'])
+def test_a_place_that_no_member_has_is_refused(place: str) -> None:
+    with pytest.raises(BodyError, match="consumeType must be one of"):
+        decode(ConsumerData, f'{{"consumeType":{place}}}')
 
 
 def test_a_heartbeat_is_typed_all_through() -> None:
