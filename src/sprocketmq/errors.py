@@ -11,6 +11,7 @@
             StoreCorrupt  the disk disagrees with itself: path and offset are named, nothing is guessed
             StoreLocked   another broker owns the directory
             StoreFull     no space, or the disk is over its watermark
+            MessageIllegal  a message that no log can hold: its name, its size or its parts
             FlushFailed   a sync failed: final for the file, nothing more is acknowledged
         RemotingError     a request that got no answer; retriable
             ConnectFailed   no connection to the address
@@ -81,6 +82,10 @@ class StoreFull(StoreError):
     """There is no room for another record."""
 
     retriable = True
+
+
+class MessageIllegal(StoreError):
+    """A message that no log can hold."""
 
 
 class FlushFailed(StoreError):

@@ -12,6 +12,7 @@ system. Rules that hold for every implementation:
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import shutil
@@ -43,6 +44,10 @@ class File(Protocol):
 
     def allocate(self, start: int, end: int) -> None:
         """Give the bytes from `start` to `end` blocks on the disk; a full disk is an OSError here."""
+        ...
+
+    def data_ranges(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The parts of [start, end) that may hold other bytes than zero."""
         ...
 
     def read(self, at: int, size: int) -> bytes: ...
@@ -123,6 +128,21 @@ class DiskFile:
 
     def allocate(self, start: int, end: int) -> None:
         os.posix_fallocate(self._descriptor, start, end - start)
+
+    def data_ranges(self, start: int, end: int) -> list[tuple[int, int]]:
+        ranges = []
+        while start < end:
+            try:
+                start = os.lseek(self._descriptor, start, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno == errno.ENXIO:  # nothing but holes up to the end
+                    break
+                raise
+            stop = os.lseek(self._descriptor, start, os.SEEK_HOLE)
+            if start < end:
+                ranges.append((start, min(stop, end)))
+            start = stop
+        return ranges
 
     def read(self, at: int, size: int) -> bytes:
         return os.pread(self._descriptor, size, at)

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sprocketmq.errors import StoreError
+from sprocketmq.errors import MessageIllegal
 
 _TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 _NAME = re.compile(r"\d{20}")
@@ -78,7 +78,7 @@ class Layout:
 def topic_name(topic: str) -> str:
     """The name, when it may become a folder."""
     if not _TOPIC.fullmatch(topic):
-        raise StoreError(f"topic {topic[:300]!r} has characters or a length that no topic may have")
+        raise MessageIllegal(f"topic {topic[:300]!r} has characters or a length that no topic may have")
     return topic
 
 

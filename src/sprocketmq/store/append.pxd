@@ -1,0 +1,114 @@
+# The C types of append.py.
+from sprocketmq.protocol.octets cimport cut, i16, i32
+from sprocketmq.protocol.record cimport (
+    BLANK_BYTES, BORN_HOST_V6, MAX_PROPERTIES_BYTES, STORE_HOST_V6, put_property_crc, reserve_property_crc, store_size,
+    write_at,
+)
+from sprocketmq.store.dispatch cimport Dispatcher
+from sprocketmq.store.memory cimport pointer
+from sprocketmq.store.queuecursor cimport QueueCursor
+
+import cython
+
+cdef enum:
+    ENTRY_SIZE = 20
+    BATCH_HEAD = 20
+    SERVICE_NOT_AVAILABLE = 4
+    MESSAGE_ILLEGAL = 6
+    PROPERTIES_SIZE_EXCEEDED = 7
+
+
+@cython.freelist(64)
+cdef class PutResult:
+    cdef public int status
+    cdef public long long commit_offset
+    cdef public long long size
+    cdef public long long queue_offset
+    cdef public long long store_timestamp
+    cdef public int count
+    cdef public list commit_offsets
+
+
+cdef class Appender:
+    cdef public object owner
+    cdef readonly Dispatcher dispatcher
+    cdef public object now_ms
+    cdef public bytes store_host
+    cdef public Py_ssize_t max_message_size
+    cdef readonly Py_ssize_t max_run_size
+    cdef public int max_topic_length
+    cdef readonly bint property_crc
+    cdef public bint inline
+    cdef public object on_append
+    cdef public int status
+    cdef public long long put_times
+    cdef public long long put_bytes
+    cdef public long long failed_times
+    cdef public long long store_timestamp
+    cdef readonly long long base
+    cdef readonly Py_ssize_t position
+    cdef readonly Py_ssize_t limit
+    cdef readonly long long wrote_offset
+    cdef object _view
+    cdef unsigned char* _p
+
+    cpdef void place(self, object view, long long base, Py_ssize_t position, Py_ssize_t limit) except *
+
+    cpdef void hold(self) except *
+
+    @cython.locals(cursor=QueueCursor, size=Py_ssize_t, status=int, result=PutResult)
+    cpdef PutResult put(
+        self, str topic, int queue_id, int flag, int sys_flag, bytes body, bytes properties, long long born_timestamp,
+        bytes born_host, int reconsume_times, long long prepared_offset,
+    )
+
+    @cython.locals(cursor=QueueCursor, children=list, size=Py_ssize_t, status=int, result=PutResult)
+    cpdef PutResult put_batch(
+        self, str topic, int queue_id, int sys_flag, bytes batch, bytes properties, long long born_timestamp,
+        bytes born_host, int reconsume_times,
+    )
+
+    cdef int with_hosts(self, int sys_flag, bytes born_host) noexcept
+
+    cdef int check(
+        self, QueueCursor cursor, Py_ssize_t body_length, Py_ssize_t properties_length, Py_ssize_t size
+    ) except -1
+
+    cdef void make_room(self, QueueCursor cursor, Py_ssize_t size) except *
+
+    @cython.locals(now=cython.longlong, result=PutResult)
+    cdef PutResult begin(self, QueueCursor cursor, Py_ssize_t size)
+
+    @cython.locals(
+        at=Py_ssize_t, commit_offset=cython.longlong, kind=int, queued=bint, queue_offset=cython.longlong
+    )
+    cdef void append(
+        self, QueueCursor cursor, Py_ssize_t size, int flag, int sys_flag, bytes body, bytes properties,
+        long long born_timestamp, bytes born_host, int reconsume_times, long long prepared_offset,
+    ) except *
+
+    cdef void dispatch(
+        self, QueueCursor cursor, Py_ssize_t properties_at, long long commit_offset, Py_ssize_t size, int sys_flag,
+        long long queue_offset,
+    ) except *
+
+    @cython.locals(size=Py_ssize_t, body=bytes, properties=bytes)
+    cdef Py_ssize_t run_size(self, QueueCursor cursor, int sys_flag, list children) except -1
+
+    @cython.locals(offsets=list, size=Py_ssize_t, body=bytes, properties=bytes)
+    cdef list append_run(
+        self, QueueCursor cursor, int sys_flag, list children, long long born_timestamp, bytes born_host,
+        int reconsume_times,
+    )
+
+    cdef PutResult done(self, PutResult result, int count)
+
+    cdef PutResult refused(self, int status)
+
+
+@cython.locals(at=Py_ssize_t, end=Py_ssize_t, size=Py_ssize_t, body_length=Py_ssize_t, properties_at=Py_ssize_t,
+               properties_length=Py_ssize_t, properties=bytes)
+cdef list split_batch(bytes batch, bytes extra, bint property_crc)
+
+@cython.locals(properties=bytes)
+cdef bytes joined(bytes own, bytes extra, bint property_crc)

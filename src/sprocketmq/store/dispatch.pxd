@@ -1,0 +1,71 @@
+# The C types of dispatch.py.
+from sprocketmq.protocol.octets cimport cut, find, i32, i64, is_ascii, same, text
+from sprocketmq.protocol.record cimport NO_MAGIC, WHOLE
+from sprocketmq.protocol.record cimport Layout as RecordLayout
+from sprocketmq.store.indexcursor cimport IndexCursor
+from sprocketmq.store.memory cimport as_int32, ascii_hash, pointer
+from sprocketmq.store.queuecursor cimport QueueCursor
+
+import cython
+
+cdef bytes _TAGS, _KEYS, _DELAY, _UNIQUE_KEY
+
+cdef enum:
+    _SPACE = 32
+    _NAME_END = 1
+    _PROPERTY_END = 2
+
+
+cdef class Dispatcher:
+    cdef readonly dict queues
+    cdef public IndexCursor index
+    cdef public tuple delay_level_ms
+    cdef public long long dispatched_offset
+    cdef public long long store_timestamp
+    cdef public object on_dispatch
+    cdef public object extend
+    cdef object _open_queue
+    cdef RecordLayout _layout
+    cdef Py_ssize_t _tags_at, _tags_end, _keys_at, _keys_end, _delay_at, _delay_end, _unique_at, _unique_end
+
+    @cython.locals(of_topic=dict)
+    cpdef QueueCursor queue(self, str topic, int queue_id)
+
+    @cython.locals(p=cython.p_uchar, layout=RecordLayout, kind=int)
+    cpdef int walk(self, object view, long long base, Py_ssize_t at, Py_ssize_t end, bint check_crc) except -1
+
+    @cython.locals(layout=RecordLayout, cursor=QueueCursor)
+    cdef void dispatch_located(self, unsigned char* p, long long commit_offset) except *
+
+    @cython.locals(kind=int, tags_code=cython.longlong)
+    cdef void dispatch(
+        self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long commit_offset,
+        int size, int sys_flag, long long queue_offset, long long store_timestamp,
+    ) except *
+
+    cdef bint belongs(self, QueueCursor cursor, long long queue_offset, long long record_end) except -1
+
+    @cython.locals(stop=Py_ssize_t, value_at=Py_ssize_t)
+    cdef void scan(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) noexcept
+
+    @cython.locals(length=Py_ssize_t)
+    cdef void note(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t value_at, Py_ssize_t stop) noexcept
+
+    @cython.locals(wait=cython.longlong)
+    cdef long long tags_code(self, QueueCursor cursor, const unsigned char* p, long long store_timestamp) except? -1
+
+    cdef long long delay_ms(self, str level) except? -1
+
+    @cython.locals(index=IndexCursor, at=Py_ssize_t, stop=Py_ssize_t)
+    cdef void dispatch_keys(
+        self, QueueCursor cursor, const unsigned char* p, long long commit_offset, long long store_timestamp
+    ) except *
+
+    @cython.locals(key_hash=cython.longlong)
+    cdef void put_key(
+        self, IndexCursor index, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end,
+        long long commit_offset, long long store_timestamp,
+    ) except *
+
+
+cdef unsigned int text_hash(const unsigned char* p, Py_ssize_t at, Py_ssize_t end, unsigned int value) except? 0

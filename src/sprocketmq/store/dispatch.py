@@ -1,0 +1,196 @@
+# cython: annotation_typing=False
+"""From the log to the queues and the index: what RocketMQ calls reput.
+
+Records are dispatched in the order of the log, each to its ConsumeQueue and then to the index. Dispatching a record
+twice changes nothing, so recovery may begin early.
+
+    transaction bits     queue   index
+    none, committed      yes     yes
+    prepared             no      yes
+    rolled back          no      no
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+try:
+    import cython
+except ImportError:
+    from sprocketmq import _shadow as cython
+
+from sprocketmq.protocol.record import Layout as RecordLayout
+from sprocketmq.store.indexcursor import IndexCursor
+from sprocketmq.store.queuecursor import QueueCursor
+
+if not cython.compiled:
+    from sprocketmq.protocol.octets import cut, find, i32, i64, is_ascii, same, text
+    from sprocketmq.protocol.record import NO_MAGIC, WHOLE
+    from sprocketmq.store.memory import Pointer, as_int32, ascii_hash, pointer
+
+_TAGS, _KEYS, _DELAY, _UNIQUE_KEY = b"TAGS", b"KEYS", b"DELAY", b"UNIQ_KEY"
+if not cython.compiled:
+    _SPACE, _NAME_END, _PROPERTY_END = 32, 1, 2
+
+OpenQueue = Callable[[str, int], QueueCursor]
+OnDispatch = Callable[[str, int, int, int, int, bytes], object]
+Extend = Callable[[QueueCursor, int, int, bytes], int]
+
+
+class Dispatcher:
+    """Owns the table of queues; `dispatched_offset` is the end of the last record it has dealt with."""
+
+    def __init__(self, open_queue: OpenQueue, index: IndexCursor | None, delay_level_ms: tuple[int, ...]) -> None:
+        self.queues: dict[str, dict[int, QueueCursor]] = {}
+        self.index = index
+        self.delay_level_ms = delay_level_ms
+        self.dispatched_offset = 0
+        self.store_timestamp = 0
+        self.on_dispatch: OnDispatch | None = None
+        self.extend: Extend | None = None
+        self._open_queue = open_queue
+        self._layout = RecordLayout()
+
+    def queue(self, topic: str, queue_id: int) -> QueueCursor:
+        """The queue's cursor; a queue that is not there yet begins here."""
+        of_topic = self.queues.get(topic)
+        if of_topic is not None:
+            cursor = of_topic.get(queue_id)
+            if cursor is not None:
+                return cursor
+        return self._open_queue(topic, queue_id)
+
+    def walk(self, view: memoryview, base: int, at: int, end: int, check_crc: bool) -> int:
+        """Dispatch the records of one log file from `at` to `end`.
+
+        Stops after the last whole one, with `dispatched_offset` behind it, and says what is there instead: BLANK at
+        the file's end, NO_MAGIC where nothing was written, or a kind of damage; WHOLE when `end` was reached.
+        """
+        p: Pointer = pointer(view)
+        layout = self._layout
+        kind = WHOLE
+        while at < end:
+            kind = layout.locate(p, at, end)
+            if kind == WHOLE and check_crc:
+                kind = layout.check(p)
+            if kind == WHOLE and i64(p, at + 28) != base + at:
+                kind = NO_MAGIC  # a record of another place: left over, not written here
+            if kind != WHOLE:
+                return kind
+            self.dispatch_located(p, base + at)
+            at += layout.size
+            self.dispatched_offset = base + at
+        return kind
+
+    def dispatch_located(self, p: Pointer, commit_offset: int) -> None:
+        layout = self._layout
+        cursor = self.queue(text(p, layout.topic_at, layout.topic_end), i32(p, layout.at + 12))
+        self.dispatch(
+            cursor, p, layout.properties_at, layout.properties_end, commit_offset, layout.size, layout.sys_flag,
+            i64(p, layout.at + 20), i64(p, layout.store_time_at),
+        )  # fmt: skip
+
+    def dispatch(
+        self, cursor: QueueCursor, p: Pointer, at: int, end: int, commit_offset: int, size: int, sys_flag: int,
+        queue_offset: int, store_timestamp: int,
+    ) -> None:  # fmt: skip
+        """One record, whose properties are `p[at:end]`."""
+        kind = sys_flag & 0xC
+        self.scan(p, at, end)
+        self.store_timestamp = store_timestamp
+        if (kind == 0 or kind == 8) and self.belongs(cursor, queue_offset, commit_offset + size):
+            tags_code = self.tags_code(cursor, p, store_timestamp)
+            if self.extend is not None:
+                tags_code = self.extend(cursor, tags_code, store_timestamp, cut(p, at, end))
+            cursor.put(commit_offset, size, tags_code)
+            cursor.store_timestamp = store_timestamp
+            if cursor.watched and self.on_dispatch is not None:
+                self.on_dispatch(
+                    cursor.topic, cursor.queue_id, cursor.max_offset, tags_code, store_timestamp, cut(p, at, end)
+                )
+        if self.index is not None and kind != 0xC:
+            self.dispatch_keys(cursor, p, commit_offset, store_timestamp)
+
+    def belongs(self, cursor: QueueCursor, queue_offset: int, record_end: int) -> bool:
+        """Whether the record is the next of its queue and not one it has already."""
+        if record_end <= cursor.max_commit_offset:
+            return False
+        return queue_offset == cursor.max_offset or bool(cursor.owner.align(queue_offset))
+
+    def scan(self, p: Pointer, at: int, end: int) -> None:
+        """Note where the properties that matter have their values; of two with one name the later counts."""
+        self._tags_at = self._keys_at = self._delay_at = self._unique_at = -1
+        while at < end:
+            stop = find(p, _PROPERTY_END, at, end)
+            if stop < 0:
+                stop = end
+            value_at = find(p, _NAME_END, at, stop) + 1
+            if at + 1 < value_at < stop:
+                self.note(p, at, value_at, stop)
+            at = stop + 1
+
+    def note(self, p: Pointer, at: int, value_at: int, stop: int) -> None:
+        length = value_at - 1 - at
+        if length == 4:
+            if same(p, at, _TAGS, 0, 4):
+                self._tags_at, self._tags_end = value_at, stop
+            elif same(p, at, _KEYS, 0, 4):
+                self._keys_at, self._keys_end = value_at, stop
+        elif length == 8 and same(p, at, _UNIQUE_KEY, 0, 8):
+            self._unique_at, self._unique_end = value_at, stop
+        elif length == 5 and same(p, at, _DELAY, 0, 5):
+            self._delay_at, self._delay_end = value_at, stop
+
+    def tags_code(self, cursor: QueueCursor, p: Pointer, store_timestamp: int) -> int:
+        if cursor.is_schedule and self._delay_at >= 0:
+            wait = self.delay_ms(text(p, self._delay_at, self._delay_end))
+            if wait >= 0:
+                return store_timestamp + wait
+        if self._tags_at < 0:
+            return 0
+        return as_int32(text_hash(p, self._tags_at, self._tags_end, 0))
+
+    def delay_ms(self, level: str) -> int:
+        """How long the level waits, the longest for one above all; -1 for what is no level."""
+        number = int(level) if level.isdecimal() else 0
+        return self.delay_level_ms[min(number, len(self.delay_level_ms)) - 1] if number > 0 else -1
+
+    def dispatch_keys(self, cursor: QueueCursor, p: Pointer, commit_offset: int, store_timestamp: int) -> None:
+        index: Any = self.index
+        index.ready()  # a file begins with a message, even with one that has no key
+        if commit_offset < index.end_offset:
+            return
+        if self._unique_at >= 0:
+            self.put_key(index, cursor, p, self._unique_at, self._unique_end, commit_offset, store_timestamp)
+        at = self._keys_at
+        while 0 <= at < self._keys_end:
+            stop = find(p, _SPACE, at, self._keys_end)
+            if stop < 0:
+                stop = self._keys_end
+            if stop > at:
+                self.put_key(index, cursor, p, at, stop, commit_offset, store_timestamp)
+            at = stop + 1
+
+    def put_key(
+        self, index: IndexCursor, cursor: QueueCursor, p: Pointer, at: int, end: int, commit_offset: int,
+        store_timestamp: int,
+    ) -> None:  # fmt: skip
+        key_hash = as_int32(text_hash(p, at, end, cursor.key_hash))
+        if key_hash < 0:
+            key_hash = -key_hash if key_hash != -0x80000000 else 0
+        index.put(key_hash, commit_offset, store_timestamp)
+
+
+def text_hash(p: Pointer, at: int, end: int, value: int) -> int:
+    """Java's String.hashCode of UTF-8 text, going on from `value`, as an unsigned number."""
+    if is_ascii(p, at, end):
+        return ascii_hash(p, at, end, value)
+    for unit in utf16_units(cut(p, at, end)):
+        value = value * 31 + unit & 0xFFFFFFFF
+    return value
+
+
+def utf16_units(data: bytes) -> list[int]:
+    units = data.decode("utf-8", "replace").encode("utf-16-be", "surrogatepass")
+    return [units[at] << 8 | units[at + 1] for at in range(0, len(units), 2)]

@@ -1,0 +1,60 @@
+# The C types of gather.py.
+from sprocketmq.protocol.octets cimport i32, i64
+from sprocketmq.protocol.record cimport WHOLE
+from sprocketmq.protocol.record cimport Layout as RecordLayout
+from sprocketmq.store.memory cimport as_int32, pointer
+
+import cython
+
+cdef enum:
+    ENTRY_SIZE = 20
+
+cpdef enum:
+    FOUND = 0
+    NO_MATCHED_MESSAGE = 1
+    MESSAGE_WAS_REMOVING = 2
+
+
+cdef class Gather:
+    cdef readonly int status
+    cdef readonly long long next_offset
+    cdef readonly int count
+    cdef readonly Py_ssize_t size
+    cdef readonly long long last_commit_offset
+    cdef readonly list views
+    cdef public int disk_count
+    cdef public Py_ssize_t disk_bytes
+    cdef int _max_count
+    cdef Py_ssize_t _max_bytes
+    cdef long long _memory_from
+    cdef long long _check_below
+    cdef object _view_of
+    cdef Py_ssize_t _file_size
+    cdef RecordLayout _layout
+    cdef long long _base
+    cdef object _view
+    cdef unsigned char* _p
+    cdef Py_ssize_t _start, _end
+
+    @cython.locals(p=cython.p_uchar, skip_to=cython.longlong, commit_offset=cython.longlong, size=int,
+                   tags_code=cython.longlong)
+    cpdef void run(
+        self, object entries, Py_ssize_t at, Py_ssize_t end, long long queue_offset, object codes, object rule
+    ) except *
+
+    cdef bint full(self, long long commit_offset, int size) noexcept
+
+    cdef bint wanted(self, long long tags_code, object codes, object rule) except -1
+
+    @cython.locals(base=cython.longlong, at=Py_ssize_t, layout=RecordLayout)
+    cdef bint find(self, long long commit_offset, int size) except -1
+
+    cdef long long removed(self, long long commit_offset) noexcept
+
+    @cython.locals(layout=RecordLayout)
+    cdef bint matches(self, object rule) except -1
+
+    @cython.locals(at=Py_ssize_t)
+    cdef void add(self, long long commit_offset, int size) except *
+
+    cdef void close_view(self) except *

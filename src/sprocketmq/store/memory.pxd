@@ -1,0 +1,29 @@
+# The C form of memory.py.
+from cpython.buffer cimport Py_buffer
+from libc.string cimport memset
+
+cdef extern from "Python.h":
+    Py_buffer* PyMemoryView_GET_BUFFER(object view)
+
+
+cdef inline unsigned char* pointer(object view) noexcept:
+    if view is None:
+        return NULL
+    return <unsigned char*>PyMemoryView_GET_BUFFER(view).buf
+
+
+cdef inline void clear(unsigned char* p, Py_ssize_t at, Py_ssize_t length) noexcept:
+    memset(p + at, 0, length)
+
+
+cdef inline unsigned int ascii_hash(
+    const unsigned char* p, Py_ssize_t at, Py_ssize_t end, unsigned int value
+) noexcept:
+    while at < end:
+        value = value * 31 + p[at]
+        at += 1
+    return value
+
+
+cdef inline int as_int32(long long value) noexcept:
+    return <int>value

@@ -1,0 +1,267 @@
+"""The message store: one directory, one owner.
+
+    put -> CommitLog -> [flush] -> dispatch -> ConsumeQueue, Index -> readers
+
+The caller's thread owns everything but the flush, which has threads of its own. Under ASYNC_FLUSH a message is
+dispatched before `put` returns. Under SYNC_FLUSH, and with a transient buffer, `readable_offset` follows the disk:
+`on_progress` is called on the flush thread when it has moved, and the owner then calls `dispatch_ready`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+
+from sprocketmq.errors import FlushFailed, StoreError
+from sprocketmq.protocol.record import Record
+from sprocketmq.store.append import Appender, PutResult, PutStatus
+from sprocketmq.store.checkpoint import Checkpoint, read_checkpoint
+from sprocketmq.store.commitlog import CommitLog
+from sprocketmq.store.config import StoreConfig, default_mapped_queue_files
+from sprocketmq.store.dispatch import Dispatcher
+from sprocketmq.store.files import Clock, Disk, Files, SystemClock
+from sprocketmq.store.flush import LogFlusher, QueueFlusher
+from sprocketmq.store.index import Index
+from sprocketmq.store.indexfile_format import IndexHeader
+from sprocketmq.store.maps import MapCache
+from sprocketmq.store.queues import QueueTable
+from sprocketmq.store.reading import Reader
+from sprocketmq.store.recovery import Recovery, RecoveryReport
+
+LOCAL_HOST = bytes([127, 0, 0, 1]) + (10911).to_bytes(4, "big")
+
+_log = logging.getLogger(__name__)
+
+
+class MessageStore:
+    """Open with `MessageStore.open`; `put`, `put_batch` and `get_message` are the hot calls."""
+
+    @classmethod
+    def open(
+        cls, config: StoreConfig, *, files: Files | None = None, clock: Clock | None = None,
+        store_host: bytes = LOCAL_HOST, background: bool = True,
+    ) -> MessageStore:  # fmt: skip
+        """Lock the directory, recover it, and take messages.
+
+        `store_host` is the broker's address as records carry it. Without `background` nothing is flushed but by
+        `flush`; tests use that. Raises StoreLocked when another broker runs here.
+        """
+        store = cls(config, files or Disk(), clock or SystemClock(), store_host)
+        store._recover()
+        store._start(background)
+        return store
+
+    def __init__(self, config: StoreConfig, files: Files, clock: Clock, store_host: bytes) -> None:
+        self.config = config
+        self.layout = config.layout
+        self.clock = clock
+        self._files = files
+        self._lock = files.lock(self.layout.lock)
+        maps = MapCache(files, config.max_mapped_queue_files or default_mapped_queue_files())
+        self._maps = maps
+        self.log = CommitLog(files, maps, self.layout, config.mapped_file_size_commit_log, config.transient_buffer)
+        self.queues = QueueTable(files, maps, self.layout, config.mapped_file_size_consume_queue)
+        self.index = self._make_index()
+        self.dispatcher = Dispatcher(
+            self.queues.open_cursor, self.index.cursor if self.index else None, config.delay_level_ms
+        )
+        self.queues.dispatcher = self.dispatcher
+        self.appender = Appender(
+            self, self.dispatcher, clock.now_ms, store_host, config.mapped_file_size_commit_log,
+            config.max_message_size, config.max_topic_length, config.enabled_append_prop_crc,
+            not config.sync_flush and not config.transient_buffer,
+        )  # fmt: skip
+        self.log.appender = self.appender
+        self.reader = Reader(config, self.log, self.queues, self.index)
+        self.flusher = LogFlusher(files, self.log, config, self._flush_failed)
+        self.queue_flusher = QueueFlusher(config, self._flush_queues, self.write_checkpoint)
+        self.checkpoint = Checkpoint()
+        self.report = RecoveryReport()
+        self.boot_timestamp = clock.now_ms()
+        self.failure: FlushFailed | None = None
+        self._full_indexes: list[tuple[str, int]] = []
+        self._stalled = False
+        self._closed = False
+        self.put = self.appender.put
+        self.put_batch = self.appender.put_batch
+        self.get_message = self.reader.get_message
+
+    def _make_index(self) -> Index | None:
+        config = self.config
+        if not config.message_index_enable:
+            return None
+        index = Index(
+            self._files, self._maps, self.clock, self.layout.index, config.max_hash_slot_num, config.max_index_num
+        )
+        index.on_full = self._index_file_full
+        return index
+
+    # -- opening and closing
+
+    def _recover(self) -> None:
+        try:
+            self.checkpoint = read_checkpoint(self._files, self.layout.checkpoint)
+            clean = not self._files.exists(self.layout.abort)
+            recovery = Recovery(
+                self._files, self.layout, self.log, self.queues, self.index, self.dispatcher, self.checkpoint, clean,
+                self.config.check_crc_on_recover,
+            )  # fmt: skip
+            self.report = recovery.run()
+            self.reader.check_below = self.report.end_offset
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _start(self, background: bool) -> None:
+        end = self.report.end_offset
+        self.appender.place(None, end - end % self.log.file_size, end % self.log.file_size, 0)
+        self.appender.store_timestamp = self.dispatcher.store_timestamp
+        self.flusher.begin_at(end, self.dispatcher.store_timestamp)
+        self._files.write_bytes(self.layout.abort, str(os.getpid()).encode())
+        self._files.sync_dir(self.layout.root)
+        if self.config.sync_flush:
+            self.appender.on_append = self.flusher.wake
+        if background:
+            self.flusher.start()
+            self.queue_flusher.start()
+
+    def close(self) -> None:
+        """Flush everything and leave the directory as a clean stop does. Safe to call twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self.appender.status = PutStatus.SERVICE_NOT_AVAILABLE
+        self.flusher.stop()
+        self.queue_flusher.stop()
+        try:
+            if self.failure is None:
+                self._close_clean()
+        finally:
+            self.log.close()
+            self._maps.clear()
+            self._lock.release()
+
+    def _close_clean(self) -> None:
+        self.dispatch_ready()
+        if self.index is not None:
+            self.index.sync(self.index.names[-1:])
+        self.write_checkpoint()
+        if self.dispatcher.dispatched_offset == self.log.max_offset:
+            self._files.remove(self.layout.abort)
+            self._files.sync_dir(self.layout.root)
+
+    def abandon(self) -> None:
+        """Let go of the directory as a crash would: nothing is flushed, the abort file stays."""
+        self._closed = True
+        self.appender.status = PutStatus.SERVICE_NOT_AVAILABLE
+        self.flusher.abandon()
+        self.queue_flusher.stop()
+        self.log.close()
+        self._maps.clear()
+        self._lock.release()
+
+    # -- writing
+
+    def put_record(self, record: Record) -> PutResult:
+        """Append a message given as a value; offsets, store time and store host are the store's own."""
+        return self.appender.put(
+            record.topic, record.queue_id, record.flag, record.sys_flag, record.body, record.properties,
+            record.born_timestamp, record.born_host, record.reconsume_times, record.prepared_transaction_offset,
+        )  # fmt: skip
+
+    def make_room(self, size: int) -> None:
+        """Called by the appender."""
+        if self._stalled:
+            self.dispatch_ready()
+        self.log.make_room(size)
+
+    def dispatch_failed(self) -> None:
+        """Called by the appender: the record is safe in the log and is dispatched when there is space again."""
+        self._stalled = True
+        self.appender.inline = False
+        self.appender.hold()
+
+    def dispatch_ready(self) -> None:
+        """Dispatch what became readable since the last time; the owner's thread calls it. Raises StoreFull."""
+        readable = self.readable_offset
+        while self.dispatcher.dispatched_offset < readable:
+            at = self.dispatcher.dispatched_offset
+            base = self.log.base_of(at)
+            view = None if base is None else self.log.view_of(base)
+            if base is None or view is None:
+                raise StoreError(f"the log has no file for offset {at}")
+            end = min(readable - base, self.log.file_size)
+            self.dispatcher.walk(view, base, at - base, end, False)
+            if self.dispatcher.dispatched_offset < base + end:  # a blank closes the file
+                self.dispatcher.dispatched_offset = base + self.log.file_size
+        if self._stalled:
+            self._stalled = False
+            self.appender.inline = not self.config.sync_flush and not self.config.transient_buffer
+
+    # -- safety
+
+    @property
+    def flushed_offset(self) -> int:
+        return self.flusher.flushed_offset
+
+    @property
+    def readable_offset(self) -> int:
+        """Up to here a reader may see the log: as far as the acknowledgements of this mode promise."""
+        if self.config.sync_flush:
+            return self.flusher.flushed_offset
+        return self.flusher.committed_offset if self.config.transient_buffer else self.appender.wrote_offset
+
+    @property
+    def on_progress(self) -> Callable[[], object] | None:
+        return self.flusher.on_progress
+
+    @on_progress.setter
+    def on_progress(self, hook: Callable[[], object] | None) -> None:
+        self.flusher.on_progress = hook
+
+    def wait_flushed(self, offset: int, timeout_ms: int | None = None) -> PutStatus:
+        """Block until a put that ended at `offset` is on disk, then dispatch. For owners without an event loop."""
+        timeout = self.config.sync_flush_timeout if timeout_ms is None else timeout_ms
+        self.flusher.wake()
+        done = self.flusher.wait(offset, timeout)
+        self.dispatch_ready()
+        return PutStatus.PUT_OK if done else PutStatus.FLUSH_DISK_TIMEOUT
+
+    def flush(self) -> None:
+        """Flush the log now, on this thread, and dispatch what that made readable."""
+        self.flusher.flush()
+        self.dispatch_ready()
+
+    def _flush_failed(self, failure: FlushFailed) -> None:
+        """Called on the flush thread: from now on every put is refused."""
+        self.failure = failure
+        self.appender.status = PutStatus.SERVICE_NOT_AVAILABLE
+        _log.critical("%s", failure)
+
+    def _flush_queues(self, least_pages: int) -> None:
+        try:
+            self.queues.flush(least_pages)
+        except OSError as error:
+            self._flush_failed(FlushFailed(f"a queue could not be flushed: {error}; no more messages are taken"))
+
+    def _index_file_full(self, name: str, header: IndexHeader) -> None:
+        """A file that takes no more entries is flushed once; the checkpoint then vouches for it."""
+        self._full_indexes.append((name, header.end_timestamp))
+
+    def _flush_indexes(self) -> None:
+        full, self._full_indexes = self._full_indexes, []
+        if self.index is not None and full:
+            self.index.sync([name for name, _timestamp in full])
+            self.checkpoint.index_msg_timestamp = full[-1][1]
+
+    def write_checkpoint(self) -> None:
+        """Flush queues and full index files, then note how far everything is safe."""
+        logics = self.dispatcher.store_timestamp
+        self._flush_queues(0)
+        if self.failure is not None:
+            return
+        self._flush_indexes()
+        self.checkpoint.physic_msg_timestamp = self.flusher.flushed_timestamp
+        self.checkpoint.logics_msg_timestamp = logics
+        self._files.write_bytes(self.layout.checkpoint, self.checkpoint.encode())
