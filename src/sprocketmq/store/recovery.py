@@ -107,7 +107,7 @@ class Recovery:
 
     def _start(self) -> int:
         if self.report.clean:
-            start = self._last_queued_record()
+            start = self._behind_last_queued()
             if start is not None:
                 return min(start, self._index_start())
             self.report.clean = False
@@ -116,8 +116,8 @@ class Recovery:
         self._drop_unsafe_indexes()
         return min(self._checkpoint_file(), self._index_start())
 
-    def _last_queued_record(self) -> int | None:
-        """The record that the queues know last; the log's beginning when they know none, None when it is not there."""
+    def _behind_last_queued(self) -> int | None:
+        """Behind the last record the queues know, the log's beginning when they know none; None when it is gone."""
         last = max(self._queues, key=lambda queue: queue.cursor.max_commit_offset, default=None)
         if last is None or last.cursor.max_commit_offset < 0:
             return self._log.min_offset
@@ -127,7 +127,7 @@ class Recovery:
         if entry is None or base is None or view is None:
             return None
         found = record_at(view, base, entry.commit_offset - base)
-        return entry.commit_offset if found is not None and found.size == entry.size else None
+        return entry.commit_offset + entry.size if found is not None and found.size == entry.size else None
 
     def _checkpoint_file(self) -> int:
         """The last file whose first record was safe, with all before it, at the checkpoint; else the first."""
