@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,6 +42,7 @@ class Service(Protocol):
 
 
 async def serve(services: Sequence[Service]) -> None:
+    raise_file_limit()
     stop = asyncio.Event()
     _stop_on_signals(stop)
     started: list[Service] = []
@@ -53,6 +55,12 @@ async def serve(services: Sequence[Service]) -> None:
     finally:
         for service in reversed(started):
             await service.stop()
+
+
+def raise_file_limit() -> None:
+    """Allow as many open files as an unprivileged process may have: connections and mapped files need them."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _stop_on_signals(stop: asyncio.Event) -> None:

@@ -34,10 +34,10 @@ class Nameserver:
         self.routes = RouteTable(clock)
         self.routes.on_ruler_changed = self._ruler_changed
         self.kv = KVConfig(config.kv_config_path)
-        table = ProcessorTable()
-        RouteProcessors(self.routes, self.kv, self.settings).add_to(table)
-        AdminProcessors(self.routes, self.kv, self.settings).add_to(table, config.access())
-        self._server = RemotingServer(table, config.bind_address, config.listen_port, config.limits(), ssl)
+        self._table = ProcessorTable()
+        RouteProcessors(self.routes, self.kv, self.settings).add_to(self._table)
+        AdminProcessors(self.routes, self.kv, self.settings).add_to(self._table, config.access())
+        self._server = RemotingServer(self._table, config.bind_address, config.listen_port, config.limits(), ssl)
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -51,6 +51,10 @@ class Nameserver:
     @property
     def address(self) -> str:
         return self._server.address
+
+    def codes(self) -> frozenset[int]:
+        """The requests it serves."""
+        return self._table.codes()
 
     async def start(self) -> None:
         """Load what was kept, then listen."""
