@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from sprocketmq import config as table
 from sprocketmq import logs
 from sprocketmq.errors import ConfigError
+from sprocketmq.logs import Events
 from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.durable import replace_file
 from sprocketmq.properties_file import format_properties, parse_properties
+
+events = Events(__name__)
 
 
 class Settings:
@@ -27,7 +30,10 @@ class Settings:
         except FileNotFoundError:
             return
         rows = table.settings_of(NameserverConfig)
-        self._apply({k: v for k, v in parse_properties(text).items() if k in rows and rows[k].runtime})
+        kept = {k: v for k, v in parse_properties(text).items() if k in rows and rows[k].runtime}
+        for key, value in kept.items():
+            events.info("setting kept from an earlier change", key=key, value=value)
+        self._apply(kept)
 
     def text(self) -> str:
         return format_properties(table.to_properties(self.current))

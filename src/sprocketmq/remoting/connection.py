@@ -24,7 +24,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame import FrameDecoder, encode_frame
 from sprocketmq.remoting.peer import UNKNOWN_PEER, Peer, peer_of
 from sprocketmq.remoting.pending import PendingCalls
-from sprocketmq.remoting.processors import ProcessorTable, Reply
+from sprocketmq.remoting.processors import Frame, ProcessorTable
 
 if TYPE_CHECKING:
     from sprocketmq.remoting.registry import ConnectionRegistry
@@ -79,10 +79,10 @@ class Connection(asyncio.Protocol):
         command.flag |= FLAG_ONEWAY
         self._put(encode_frame(command))
 
-    def reply(self, reply: Command | bytes | list[bytes]) -> None:
+    def reply(self, reply: Command | Frame) -> None:
         """The late answer to a request whose handler returned None."""
         self.in_flight -= 1
-        self._put_reply(reply)
+        self._put_frame(encode_frame(reply) if isinstance(reply, Command) else reply)
         if self._draining:
             self._registry.notice()
 
@@ -117,7 +117,7 @@ class Connection(asyncio.Protocol):
         if (raw := transport.get_extra_info("socket")) is not None:
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if not self._registry.add(self):
-            self.abort(f"more than {self._limits.max_connections} connections")
+            self.abort(f"more than {self._registry.capacity} connections")
 
     def data_received(self, data: bytes) -> None:
         self.last_active = now = self._loop.time()
@@ -155,9 +155,12 @@ class Connection(asyncio.Protocol):
         self._out.clear()
         self._backlog.clear()
         self._pending.fail(ConnectionLost(f"the connection to {self.peer} was lost{f': {exc}' if exc else ''}"))
-        for callback in self.on_closed:
-            callback(self)
-        self.on_closed.clear()
+        callbacks, self.on_closed = self.on_closed, []
+        for callback in callbacks:
+            try:
+                callback(self)
+            except Exception as error:  # noqa: BLE001 - the edge: one owner's fault must not keep the others from hearing
+                events.error("callback failed", error, peer=self.peer)
 
     # -- inside -----------------------------------------------------------------------------------------------------
 
@@ -181,23 +184,22 @@ class Connection(asyncio.Protocol):
 
     def _answer(self, request: Command) -> None:
         if self.in_flight >= self._limits.max_in_flight:
-            reply: Reply = request.reply(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{self.in_flight} requests wait")
+            busy = request.reply(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{self.in_flight} requests wait")
+            frame: Frame | None = encode_frame(busy)
         else:
-            reply = self._process(self, request)
+            frame = self._process(self, request)
         if request.flag & FLAG_ONEWAY:
             return
-        if reply is None:
+        if frame is None:
             self.in_flight += 1
         else:
-            self._put_reply(reply)
+            self._put_frame(frame)
 
-    def _put_reply(self, reply: Command | bytes | list[bytes]) -> None:
-        if isinstance(reply, bytes):
-            self._put(reply)
-        elif isinstance(reply, Command):
-            self._put(encode_frame(reply))
+    def _put_frame(self, frame: Frame) -> None:
+        if isinstance(frame, bytes):
+            self._put(frame)
         else:
-            for part in reply:
+            for part in frame:
                 self._put(part)
 
     def _put(self, data: bytes) -> None:

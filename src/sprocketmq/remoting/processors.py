@@ -19,13 +19,15 @@ from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import BodyError, CommandError, RequestRefused
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame import encode_frame
 
 if TYPE_CHECKING:
     from sprocketmq.remoting.connection import Connection
 
 events = Events(__name__)
 
-Reply: TypeAlias = Command | bytes | list[bytes] | None
+Frame: TypeAlias = bytes | list[bytes]
+Reply: TypeAlias = Command | Frame | None
 Handler: TypeAlias = Callable[["Connection", Command], Reply]
 SlowHandler: TypeAlias = Callable[["Connection", Command], Awaitable[Reply]]
 #: Raises RequestRefused when the peer may not make this request.
@@ -49,18 +51,19 @@ class ProcessorTable:
     def codes(self) -> frozenset[int]:
         return frozenset(self._handlers)
 
-    def process(self, connection: Connection, request: Command) -> Reply:
-        """The answer to `request`; never raises, so that one bad request costs its sender one answer and no more."""
+    def process(self, connection: Connection, request: Command) -> Frame | None:
+        """The encoded answer to `request`; never raises: one bad request costs its sender one answer and no more."""
         handler = self._handlers.get(request.code)
         if handler is None:
             remark = f"request code {request.code} is not supported"
-            return request.reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
+            return encode_frame(request.reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark))
         try:
             if self.authorize is not None:
                 self.authorize(connection, request)
-            return handler(connection, request)
+            reply = handler(connection, request)
+            return encode_frame(reply) if isinstance(reply, Command) else reply
         except Exception as error:  # noqa: BLE001 - the edge: what went wrong becomes the answer
-            return refusal(request, error, connection)
+            return encode_frame(refusal(request, error, connection))
 
     def _start(self, handler: SlowHandler, connection: Connection, request: Command) -> None:
         if len(self._slow) >= self._max_slow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 class ConnectionRegistry:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        self.capacity = limits.max_connections
         self.refused = 0
         self._connections: set[Connection] = set()
         self._changed = asyncio.Event()
@@ -28,7 +30,7 @@ class ConnectionRegistry:
 
     def add(self, connection: Connection) -> bool:
         """False when there are as many as there may be."""
-        if len(self._connections) >= self.limits.max_connections:
+        if len(self._connections) >= self.capacity:
             self.refused += 1
             return False
         self._connections.add(connection)
@@ -41,6 +43,12 @@ class ConnectionRegistry:
     def notice(self) -> None:
         """Something that `close` may wait for has happened."""
         self._changed.set()
+
+    def fit_to_descriptors(self) -> None:
+        """Leave a quarter of the files that the process may open to others: a failing accept helps nobody."""
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY:
+            self.capacity = min(self.limits.max_connections, soft * 3 // 4)
 
     def start(self) -> None:
         """Begin to scan."""

@@ -42,6 +42,7 @@ class RemotingServer:
             self._accept, self.host, self.port, ssl=self._ssl, backlog=_BACKLOG, reuse_address=True
         )
         self.port = self._server.sockets[0].getsockname()[1]
+        self.connections.fit_to_descriptors()
         self.connections.start()
 
     def stop_accepting(self) -> None:

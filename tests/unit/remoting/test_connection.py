@@ -158,6 +158,20 @@ async def test_a_lost_connection_fails_what_waits_and_tells_its_owner(
     service.parked[0][0].reply(b"")
 
 
+async def test_one_faulty_callback_does_not_silence_the_others(
+    start_server: StartServer, client: RemotingClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    def faulty(_connection: Connection) -> None:
+        raise KeyError("bug")
+
+    connection = await client.connect((await start_server(Service().table)).address)
+    told = asyncio.Event()
+    connection.on_closed += [faulty, lambda _: told.set()]
+    connection.close()
+    await asyncio.wait_for(told.wait(), 3)
+    assert "callback failed" in caplog.text
+
+
 async def test_bytes_that_are_not_the_protocol_end_only_their_connection(
     start_server: StartServer, client: RemotingClient
 ) -> None:

@@ -63,6 +63,14 @@ async def test_a_bug_is_logged_and_its_details_stay_here(
     assert "secret" in caplog.text
 
 
+async def test_an_answer_that_cannot_be_encoded_is_a_bug_too(start_server: StartServer, client: RemotingClient) -> None:
+    table = ProcessorTable()
+    table.add(1, lambda _connection, request: request.reply(0, "\ud800 is no text"))
+    server = await start_server(table)
+    answer = await client.call(server.address, Command(1), 3)
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+
+
 async def test_authorize_comes_before_the_handler(start_server: StartServer, client: RemotingClient) -> None:
     table = raising(AssertionError("must not run"))
 
