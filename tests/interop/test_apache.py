@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import pytest
-from tests.peers.fixtures import ApacheRocketMQ, GetJavaPeer
+from tests.peers.fixtures import GetJavaPeer, Peer, RunMqAdmin, Unique
 from tests.peers.go_peer import GoPeer
-from tests.peers.java_peer import JAVA_VERSIONS, JavaPeer, JavaVersion
+from tests.peers.java_peer import JAVA_VERSIONS, JavaPeer
 from tests.peers.lines import PeerError
 from tests.peers.messages import Outgoing, Queue, Subscription, bodies
-from tests.peers.mqadmin import Ran
+from tests.peers.servers import Cluster
 
 pytestmark = pytest.mark.interop
 
-Unique = Callable[[str], str]
 
-
-@pytest.fixture(params=JAVA_VERSIONS)
-def java(request: pytest.FixtureRequest) -> JavaPeer:
-    version: JavaVersion = request.param
-    peer: JavaPeer = request.getfixturevalue("java_498" if version == "4.9.8" else "java_533")
-    return peer
-
-
-@pytest.fixture(params=["java_498", "java_533", "go_peer"])
-def peer(request: pytest.FixtureRequest) -> JavaPeer | GoPeer:
-    found: JavaPeer | GoPeer = request.getfixturevalue(request.param)
-    return found
-
-
-def test_sends_are_consumed(apache_rocketmq: ApacheRocketMQ, peer: JavaPeer | GoPeer, unique: Unique) -> None:
-    topic, address = unique("topic"), apache_rocketmq.nameserver
+def test_sends_are_consumed(apache_rocketmq: Cluster, peer: Peer, unique: Unique) -> None:
+    topic, address = unique("topic"), apache_rocketmq.address
     with peer.producer(unique("producers"), address) as producer:
         sent = producer.send(Outgoing(topic, "körper".encode(), tags="A", keys="k1 k2", properties={"name": "värde"}))
         producer.send_all([Outgoing(topic, b"async")], "async")
@@ -47,8 +31,8 @@ def test_sends_are_consumed(apache_rocketmq: ApacheRocketMQ, peer: JavaPeer | Go
     assert first.properties["name"] == "värde"
 
 
-def test_tag_and_sql_subscriptions(apache_rocketmq: ApacheRocketMQ, peer: JavaPeer | GoPeer, unique: Unique) -> None:
-    topic, address = unique("topic"), apache_rocketmq.nameserver
+def test_tag_and_sql_subscriptions(apache_rocketmq: Cluster, peer: Peer, unique: Unique) -> None:
+    topic, address = unique("topic"), apache_rocketmq.address
     with peer.producer(unique("producers"), address) as producer:
         producer.send_all([Outgoing(topic, b"%d" % n, tags="ABC"[n % 3], properties={"n": str(n)}) for n in range(9)])
     by_tag = [Subscription(topic, "A || B")]
@@ -59,17 +43,17 @@ def test_tag_and_sql_subscriptions(apache_rocketmq: ApacheRocketMQ, peer: JavaPe
         assert sorted(bodies(chosen.wait(2))) == [b"7", b"8"]
 
 
-def test_refusals_carry_their_code(apache_rocketmq: ApacheRocketMQ, java: JavaPeer, unique: Unique) -> None:
+def test_refusals_carry_their_code(apache_rocketmq: Cluster, java: JavaPeer, unique: Unique) -> None:
     topic = unique("topic")
-    with java.producer(unique("producers"), apache_rocketmq.nameserver) as producer:
+    with java.producer(unique("producers"), apache_rocketmq.address) as producer:
         producer.send(Outgoing(topic, b"makes the topic"))
         with pytest.raises(PeerError) as refused:
-            producer.send(Outgoing(topic, b"x"), queue=Queue(topic, apache_rocketmq.broker_name, 99))
+            producer.send(Outgoing(topic, b"x"), queue=Queue(topic, apache_rocketmq.broker.name, 99))
     assert (refused.value.kind, refused.value.code) == ("MQBrokerException", 29)
 
 
-def test_transactions_end_as_scripted(apache_rocketmq: ApacheRocketMQ, peer: JavaPeer | GoPeer, unique: Unique) -> None:
-    topic, address = unique("topic"), apache_rocketmq.nameserver
+def test_transactions_end_as_scripted(apache_rocketmq: Cluster, peer: Peer, unique: Unique) -> None:
+    topic, address = unique("topic"), apache_rocketmq.address
     with peer.producer(unique("producers"), address) as plain:
         plain.send(Outgoing(topic, b"makes the topic"))
     with peer.producer(unique("producers"), address, transactional=True) as producer:
@@ -85,8 +69,8 @@ def test_transactions_end_as_scripted(apache_rocketmq: ApacheRocketMQ, peer: Jav
     assert set(bodies(messages)) == {b"makes the topic", b"committed", b"late"}
 
 
-def test_failed_messages_come_again(apache_rocketmq: ApacheRocketMQ, peer: JavaPeer | GoPeer, unique: Unique) -> None:
-    topic, address = unique("topic"), apache_rocketmq.nameserver
+def test_failed_messages_come_again(apache_rocketmq: Cluster, peer: Peer, unique: Unique) -> None:
+    topic, address = unique("topic"), apache_rocketmq.address
     with peer.producer(unique("producers"), address) as producer:
         producer.send(Outgoing(topic, b"again"))
     script = {"failTimes": 1, "delayLevel": 1}
@@ -94,8 +78,8 @@ def test_failed_messages_come_again(apache_rocketmq: ApacheRocketMQ, peer: JavaP
         assert [message.reconsume_times for message in consumer.wait(2)] == [0, 1]
 
 
-def test_delays(apache_rocketmq: ApacheRocketMQ, peer: JavaPeer | GoPeer, unique: Unique) -> None:
-    topic, address = unique("topic"), apache_rocketmq.nameserver
+def test_delays(apache_rocketmq: Cluster, peer: Peer, unique: Unique) -> None:
+    topic, address = unique("topic"), apache_rocketmq.address
     with peer.producer(unique("producers"), address) as producer:
         producer.send(Outgoing(topic, b"delayed", delay_level=1))
         with peer.push_consumer(unique("consumers"), address, [topic]) as consumer:
@@ -103,8 +87,8 @@ def test_delays(apache_rocketmq: ApacheRocketMQ, peer: JavaPeer | GoPeer, unique
     assert message.store_timestamp - message.born_timestamp >= 900
 
 
-def test_timers(apache_rocketmq: ApacheRocketMQ, java_533: JavaPeer, unique: Unique) -> None:
-    topic, address = unique("topic"), apache_rocketmq.nameserver
+def test_timers(apache_rocketmq: Cluster, java_533: JavaPeer, unique: Unique) -> None:
+    topic, address = unique("topic"), apache_rocketmq.address
     with java_533.producer(unique("producers"), address) as producer:
         producer.send_all([Outgoing(topic, b"ms", delay_ms=1500), Outgoing(topic, b"sec", delay_sec=1)])
         producer.send(Outgoing(topic, b"at", deliver_ms=int(time.time() * 1000) + 1500))
@@ -113,8 +97,8 @@ def test_timers(apache_rocketmq: ApacheRocketMQ, java_533: JavaPeer, unique: Uni
     assert all(message.store_timestamp - message.born_timestamp >= 900 for message in messages)
 
 
-def test_orderly_keeps_the_order(apache_rocketmq: ApacheRocketMQ, peer: JavaPeer | GoPeer, unique: Unique) -> None:
-    topic, address = unique("topic"), apache_rocketmq.nameserver
+def test_orderly_keeps_the_order(apache_rocketmq: Cluster, peer: Peer, unique: Unique) -> None:
+    topic, address = unique("topic"), apache_rocketmq.address
     expected = [b"%d" % number for number in range(20)]
     with peer.producer(unique("producers"), address) as producer:
         sent = producer.send_all([Outgoing(topic, body) for body in expected], shard="one key")
@@ -123,8 +107,8 @@ def test_orderly_keeps_the_order(apache_rocketmq: ApacheRocketMQ, peer: JavaPeer
         assert bodies(consumer.wait(20)) == expected
 
 
-def test_request_and_reply(apache_rocketmq: ApacheRocketMQ, java: JavaPeer, unique: Unique) -> None:
-    topic, address = unique("topic"), apache_rocketmq.nameserver
+def test_request_and_reply(apache_rocketmq: Cluster, java: JavaPeer, unique: Unique) -> None:
+    topic, address = unique("topic"), apache_rocketmq.address
     with java.producer(unique("producers"), address) as asking, java.producer(unique("producers"), address) as replying:
         replying.send(Outgoing(topic, b"makes the topic"))
         with java.push_consumer(unique("consumers"), address, [topic]) as consumer:
@@ -133,9 +117,9 @@ def test_request_and_reply(apache_rocketmq: ApacheRocketMQ, java: JavaPeer, uniq
             assert asking.request(Outgoing(topic, b"question")).body == b"answer"
 
 
-def test_lite_pull_seeks(apache_rocketmq: ApacheRocketMQ, java: JavaPeer, unique: Unique) -> None:
-    topic, address = unique("topic"), apache_rocketmq.nameserver
-    queue = Queue(topic, apache_rocketmq.broker_name, 0)
+def test_lite_pull_seeks(apache_rocketmq: Cluster, java: JavaPeer, unique: Unique) -> None:
+    topic, address = unique("topic"), apache_rocketmq.address
+    queue = Queue(topic, apache_rocketmq.broker.name, 0)
     with java.producer(unique("producers"), address) as producer:
         producer.send(Outgoing(topic, b"0"))
         start = producer.send(Outgoing(topic, b"0"), queue=queue).queue_offset
@@ -151,8 +135,8 @@ def test_lite_pull_seeks(apache_rocketmq: ApacheRocketMQ, java: JavaPeer, unique
         assert consumer.committed(queue) == start + 5
 
 
-def test_pull_and_queries(apache_rocketmq: ApacheRocketMQ, java: JavaPeer, unique: Unique) -> None:
-    topic, address = unique("topic"), apache_rocketmq.nameserver
+def test_pull_and_queries(apache_rocketmq: Cluster, java: JavaPeer, unique: Unique) -> None:
+    topic, address = unique("topic"), apache_rocketmq.address
     with java.producer(unique("producers"), address) as producer:
         sent = producer.send(Outgoing(topic, b"found", keys="key-1"))
     with java.pull_consumer(unique("consumers"), address) as consumer:
@@ -166,8 +150,8 @@ def test_pull_and_queries(apache_rocketmq: ApacheRocketMQ, java: JavaPeer, uniqu
         assert bodies(consumer.query_message(topic, "key-1")) == [b"found"]
 
 
-def test_go_pull_consumer(apache_rocketmq: ApacheRocketMQ, go_peer: GoPeer, unique: Unique) -> None:
-    topic, group, address = unique("topic"), unique("consumers"), apache_rocketmq.nameserver
+def test_go_pull_consumer(apache_rocketmq: Cluster, go_peer: GoPeer, unique: Unique) -> None:
+    topic, group, address = unique("topic"), unique("consumers"), apache_rocketmq.address
     with go_peer.producer(unique("producers"), address) as producer:
         sent = producer.send(Outgoing(topic, b"polled"))
     with go_peer.pull_consumer(group, address, [topic]) as consumer:
@@ -176,21 +160,21 @@ def test_go_pull_consumer(apache_rocketmq: ApacheRocketMQ, go_peer: GoPeer, uniq
         assert (result["pullStatus"], bodies(result["messages"])) == ("FOUND", [b"polled"])
 
 
-def test_pop(apache_rocketmq: ApacheRocketMQ, java_peer: GetJavaPeer, unique: Unique) -> None:
+def test_pop(apache_rocketmq: Cluster, java_peer: GetJavaPeer, unique: Unique) -> None:
     java_533 = java_peer("5.3.3", "JSON")  # binary headers hold request codes of 16 bits, and POP's do not fit
-    topic, group, address = unique("topic"), unique("consumers"), apache_rocketmq.nameserver
+    topic, group, address = unique("topic"), unique("consumers"), apache_rocketmq.address
     with java_533.producer(unique("producers"), address) as producer:
         producer.send(Outgoing(topic, b"popped"))
     with java_533.admin(address) as admin:
-        admin.call("setMessageRequestMode", apache_rocketmq.broker, topic, group, "POP", 8, 5000)
+        admin.call("setMessageRequestMode", apache_rocketmq.broker.address, topic, group, "POP", 8, 5000)
     with java_533.push_consumer(group, address, [topic], options={"clientRebalance": False}) as consumer:
         (message,) = consumer.wait(1)
     assert message.body == b"popped"
     assert "POP_CK" in message.properties
 
 
-def test_admin_answers_are_json(apache_rocketmq: ApacheRocketMQ, java: JavaPeer, unique: Unique) -> None:
-    topic, group, address = unique("topic"), unique("consumers"), apache_rocketmq.nameserver
+def test_admin_answers_are_json(apache_rocketmq: Cluster, java: JavaPeer, unique: Unique) -> None:
+    topic, group, address = unique("topic"), unique("consumers"), apache_rocketmq.address
     with java.producer(unique("producers"), address) as producer:
         producer.send(Outgoing(topic, b"counted"))
     with java.admin(address) as admin, java.push_consumer(group, address, [topic]) as consumer:
@@ -206,11 +190,11 @@ def test_admin_answers_are_json(apache_rocketmq: ApacheRocketMQ, java: JavaPeer,
         assert refused.value.code == 17
 
 
-def test_mqadmin_runs_and_survives_bad_use(apache_rocketmq: ApacheRocketMQ, mqadmin: Callable[..., Ran]) -> None:
+def test_mqadmin_runs_and_survives_bad_use(apache_rocketmq: Cluster, mqadmin: RunMqAdmin) -> None:
     for version in JAVA_VERSIONS:
-        ran = mqadmin(version, "clusterList", "-n", apache_rocketmq.nameserver)
-        assert apache_rocketmq.broker in ran.stdout
+        ran = mqadmin(version, "clusterList", "-n", apache_rocketmq.address)
+        assert apache_rocketmq.broker.address in ran.stdout
         assert ran.exit == 0
         bad = mqadmin(version, "clusterList", "--no-such-option")
         assert "usage: mqadmin clusterList" in bad.stdout
-        assert mqadmin(version, "topicList", "-n", apache_rocketmq.nameserver).exit == 0
+        assert mqadmin(version, "topicList", "-n", apache_rocketmq.address).exit == 0

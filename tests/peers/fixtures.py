@@ -5,54 +5,109 @@ JVMs are slow to start and cheap to share: each is started once, when a test fir
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.peers.apache import ApacheBroker, ApacheNameServer
+from tests.peers.apache import apache_cluster
 from tests.peers.go_peer import GoPeer
 from tests.peers.java_peer import JavaPeer, JavaVersion, Serialization
 from tests.peers.mqadmin import MqAdmin, Ran
+from tests.peers.servers import Cluster
+from tests.peers.sprocket import sprocket_cluster
 from tests.peers.toolchain import needs_tools
 
-__all__ = ["ApacheRocketMQ", "apache_rocketmq", "go_peer", "java_498", "java_533", "java_peer", "mqadmin", "unique"]
+from sprocketmq.cli.main import COMMANDS
 
+__all__ = [
+    "apache_rocketmq",
+    "cluster",
+    "go_peer",
+    "java",
+    "java_498",
+    "java_533",
+    "java_peer",
+    "mqadmin",
+    "own_cluster",
+    "peer",
+    "sprocket_rocketmq",
+    "start_cluster",
+    "unique",
+]
+
+MakeCluster = Callable[[Path, Mapping[str, str] | None], Cluster]
+StartCluster = Callable[[Mapping[str, str]], Cluster]
+CLUSTERS: Mapping[str, MakeCluster] = {"apache": apache_cluster, "sprocket": sprocket_cluster}
+Peer = JavaPeer | GoPeer
+Unique = Callable[[str], str]
+RunMqAdmin = Callable[..., Ran]
 GetJavaPeer = Callable[[JavaVersion, Serialization], JavaPeer]
 
 _NUMBERS = count(1)
 
 
-@dataclass(frozen=True, slots=True)
-class ApacheRocketMQ:
-    """A running nameserver and broker, shared: use names of your own (`unique`), and stop nothing."""
-
-    nameserver: str
-    broker: str
-    broker_name: str
-    cluster: str
-
-
 @pytest.fixture
-def unique(request: pytest.FixtureRequest) -> Callable[[str], str]:
+def unique(request: pytest.FixtureRequest) -> Unique:
     """Names for topics and groups that no other test uses."""
     return lambda prefix: f"{prefix}-{next(_NUMBERS)}"
 
 
 @pytest.fixture(scope="session")
-def apache_rocketmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheRocketMQ]:
-    """A real Apache RocketMQ 5.3.3 for the whole run."""
-    directory = tmp_path_factory.mktemp("apache")
-    with needs_tools():
-        nameserver = ApacheNameServer(directory / "nameserver").start()
-    broker = ApacheBroker(directory / "broker", nameserver.address)
+def apache_rocketmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A real Apache RocketMQ 5.3.3 for the whole run: use names of your own (`unique`), and stop nothing."""
+    yield from _run("apache", tmp_path_factory.mktemp("apache"))
+
+
+@pytest.fixture(scope="session")
+def sprocket_rocketmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Our nameserver and broker for the whole run: use names of your own (`unique`), and stop nothing."""
+    yield from _run("sprocket", tmp_path_factory.mktemp("sprocket"))
+
+
+@pytest.fixture(params=CLUSTERS)
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    """The same test against Apache's servers, which proves the test, and against ours."""
+    found: Cluster = request.getfixturevalue(f"{request.param}_rocketmq")
+    return found
+
+
+@pytest.fixture(params=CLUSTERS)
+def start_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StartCluster]:
+    """Servers for one test alone, with a configuration of its own."""
+    started: list[Cluster] = []
+
+    def start(conf: Mapping[str, str] | None = None) -> Cluster:
+        _demand(request.param)
+        started.append(CLUSTERS[request.param](tmp_path / str(len(started)), conf))
+        with needs_tools():
+            return started[-1].start()
+
+    yield start
+    for running in started:
+        running.kill()
+
+
+@pytest.fixture
+def own_cluster(start_cluster: StartCluster) -> Cluster:
+    """Servers for one test alone, which may stop and kill them."""
+    return start_cluster({})
+
+
+def _run(kind: str, directory: Path) -> Iterator[Cluster]:
+    _demand(kind)
+    running = CLUSTERS[kind](directory, None)
     try:
-        broker.start()
-        yield ApacheRocketMQ(nameserver.address, broker.address, broker.name, broker.cluster)
+        with needs_tools():
+            running.start()
+        yield running
     finally:
-        broker.kill()  # a clean stop takes Apache's broker 17 s
-        nameserver.kill()
+        running.kill()
+
+
+def _demand(kind: str) -> None:
+    if kind == "sprocket" and "broker" not in COMMANDS:
+        pytest.skip("`sprocket broker` is not there yet")
 
 
 @pytest.fixture(scope="session")
@@ -85,6 +140,20 @@ def java_533(java_peer: GetJavaPeer) -> JavaPeer:
     return java_peer("5.3.3", "ROCKETMQ")
 
 
+@pytest.fixture(params=["java_498", "java_533", "go_peer"])
+def peer(request: pytest.FixtureRequest) -> Peer:
+    """Each of the real clients in turn."""
+    found: Peer = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(params=["java_498", "java_533"])
+def java(request: pytest.FixtureRequest) -> JavaPeer:
+    """Both Java clients in turn."""
+    found: JavaPeer = request.getfixturevalue(request.param)
+    return found
+
+
 @pytest.fixture(scope="session")
 def go_peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GoPeer]:
     """The Go client, v2."""
@@ -95,7 +164,7 @@ def go_peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GoPeer]:
 
 
 @pytest.fixture(scope="session")
-def mqadmin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Ran]]:
+def mqadmin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunMqAdmin]:
     """`mqadmin("5.3.3", "clusterList", "-n", address)` in a JVM per version."""
     started: dict[JavaVersion, MqAdmin] = {}
 

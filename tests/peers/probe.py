@@ -11,14 +11,16 @@ _ANY_REQUEST_CODE = 59_999
 _LENGTHS = struct.Struct(">II")
 
 
-def ask(address: str, code: int, fields: dict[str, str] | None = None, timeout: float = 3) -> tuple[int, bytes]:
+def ask(
+    address: str, code: int, fields: dict[str, str] | None = None, body: bytes = b"", timeout: float = 3
+) -> tuple[int, bytes]:
     """The response code and body that `address` answers to a request with JSON headers."""
     header = json.dumps(
         {"code": code, "language": "JAVA", "version": 399, "opaque": 1, "flag": 0, "extFields": fields or {}}
     ).encode()
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout) as peer:
-        peer.sendall(_LENGTHS.pack(4 + len(header), len(header)) + header)
+        peer.sendall(_LENGTHS.pack(4 + len(header) + len(body), len(header)) + header + body)
         with peer.makefile("rb") as answer:
             length, head = _LENGTHS.unpack(_exactly(answer.read(8), 8))
             frame = _exactly(answer.read(length - 4), length - 4)

@@ -110,6 +110,15 @@ class Process:
         return self.log.read_text(errors="replace")[-limit:]
 
 
+def eventually(condition: Callable[[], bool], what: str, timeout: float = 60) -> None:
+    """Ask `condition` until it holds; for what no event tells of."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise PeerFailed(f"{what}: not in {timeout} s")
+        time.sleep(0.05)
+
+
 def free_port(*companions: int) -> int:
     """A free TCP port `p` of the loopback whose companions `p + offset` are free too."""
     while True:

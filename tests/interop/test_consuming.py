@@ -1,0 +1,102 @@
+"""Real push consumers: who gets what, from where on, and nothing lost."""
+
+from __future__ import annotations
+
+import pytest
+from tests.peers.clients import PushConsumer
+from tests.peers.fixtures import Peer, Unique
+from tests.peers.java_peer import JavaPeer
+from tests.peers.messages import Outgoing, Queue, Subscription, bodies
+from tests.peers.process import eventually
+from tests.peers.servers import Cluster
+
+pytestmark = pytest.mark.interop
+
+
+def numbered(topic: str, first: int, end: int) -> list[Outgoing]:
+    return [Outgoing(topic, b"%d" % number) for number in range(first, end)]
+
+
+def test_two_consumers_share_and_one_takes_over(cluster: Cluster, java: JavaPeer, unique: Unique) -> None:
+    topic, group, address = unique("topic"), unique("consumers"), cluster.address
+    with java.producer(unique("producers"), address) as producer:
+        producer.send_all(numbered(topic, 0, 8))
+        with java.push_consumer(group, address, [topic]) as staying:
+            with java.push_consumer(group, address, [topic]) as leaving:
+                eventually(lambda: len(_queues(staying, topic)) == len(_queues(leaving, topic)) == 2, "two queues each")
+                assert not _queues(staying, topic) & _queues(leaving, topic)
+                producer.send_all(numbered(topic, 8, 40))
+                eventually(lambda: len({*bodies(staying.received()), *bodies(leaving.received())}) == 40, "40 messages")
+                assert leaving.received()
+            producer.send_all(numbered(topic, 40, 60))
+            staying.wait_bodies(b"%d" % number for number in range(40, 60))
+    assert {*bodies(staying.received()), *bodies(leaving.received())} == {b"%d" % number for number in range(60)}
+
+
+def test_broadcasting_gives_all_to_each(cluster: Cluster, peer: Peer, unique: Unique) -> None:
+    topic, group, address = unique("topic"), unique("consumers"), cluster.address
+    with peer.producer(unique("producers"), address) as producer:
+        producer.send_all(numbered(topic, 0, 8))
+    expected = [b"%d" % number for number in range(8)]
+    with (
+        peer.push_consumer(group, address, [topic], broadcasting=True) as one,
+        peer.push_consumer(group, address, [topic], broadcasting=True) as other,
+    ):
+        assert sorted(bodies(one.wait(8))) == sorted(bodies(other.wait(8))) == expected
+
+
+def test_filters(cluster: Cluster, peer: Peer, unique: Unique) -> None:
+    topic, address = unique("topic"), cluster.address
+    with peer.producer(unique("producers"), address) as producer:
+        producer.send_all(
+            [
+                Outgoing(topic, b"%d" % n, tags="ABC"[n % 3], properties={"n": str(n), "kind": "xy"[n % 2]})
+                for n in range(12)
+            ]
+        )
+    wanted = {
+        Subscription(topic, "A || C"): {0, 2, 3, 5, 6, 8, 9, 11},
+        Subscription(topic, sql="n BETWEEN 3 AND 7 AND kind = 'x'"): {4, 6},
+        Subscription(topic, sql="TAGS IN ('B') OR n >= 11"): {1, 4, 7, 10, 11},
+    }
+    for subscription, numbers in wanted.items():
+        with peer.push_consumer(unique("consumers"), address, [subscription]) as consumer:
+            assert {int(body) for body in bodies(consumer.wait(len(numbers)))} == numbers
+
+
+def test_a_message_that_does_not_match_is_passed_over(cluster: Cluster, java: JavaPeer, unique: Unique) -> None:
+    topic, address = unique("topic"), cluster.address
+    with java.producer(unique("producers"), address) as producer:
+        producer.send(Outgoing(topic, b"first", tags="yes"))
+        with java.push_consumer(unique("consumers"), address, [Subscription(topic, "yes")]) as consumer:
+            consumer.wait(1)
+            producer.send_all([Outgoing(topic, b"no", tags="no")] * 8)
+            producer.send_all([Outgoing(topic, b"yes-%d" % n, tags="yes") for n in range(8)])
+            messages = consumer.wait(9, 20)
+    assert {message.tags for message in messages} == {"yes"}
+
+
+def test_a_new_group_reads_a_young_topic_whole(cluster: Cluster, java: JavaPeer, unique: Unique) -> None:
+    """Wherever it wants to begin: the broker answers 0 while a queue's first message is still in memory."""
+    topic, address = unique("topic"), cluster.address
+    with java.producer(unique("producers"), address) as producer:
+        producer.send_all(numbered(topic, 0, 8))
+    for start in "CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_TIMESTAMP":
+        with java.push_consumer(unique("consumers"), address, [topic], consume_from=start) as consumer:
+            assert sorted(bodies(consumer.wait(8))) == [b"%d" % n for n in range(8)]
+
+
+def test_offsets_outlive_consumer_and_broker(own_cluster: Cluster, java_533: JavaPeer, unique: Unique) -> None:
+    topic, group, address = unique("topic"), unique("consumers"), own_cluster.address
+    with java_533.producer(unique("producers"), address) as producer:
+        producer.send_all(numbered(topic, 0, 8))
+        with java_533.push_consumer(group, address, [topic]) as consumer:
+            consumer.wait(8)
+        producer.send_all(numbered(topic, 8, 12))
+    own_cluster.broker.restart()
+    with java_533.push_consumer(group, address, [topic]) as again:
+        assert sorted(map(int, bodies(again.wait(4)))) == [8, 9, 10, 11]
+
+
+def _queues(consumer: PushConsumer, topic: str) -> set[Queue]:
+    return {queue for queue in consumer.assigned() if queue.topic == topic}
