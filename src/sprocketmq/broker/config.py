@@ -124,7 +124,7 @@ class BrokerConfig(ServerConfig):
     )
 
     # Filters.
-    enable_property_filter: bool = setting("enablePropertyFilter", False, "Serve SQL92 subscriptions.", runtime=True)
+    enable_property_filter: bool = setting("enablePropertyFilter", True, "Serve SQL92 subscriptions.", runtime=True)
     enable_calc_filter_bit_map: bool = setting("enableCalcFilterBitMap", False, "Keep bloom bits for them.")
     filter_support_retry: bool = setting("filterSupportRetry", False, "Filter retry topics too.", runtime=True)
     expect_consumer_num_use_filter: int = setting("expectConsumerNumUseFilter", 32, "Sizes the bloom filter.", low=1)

@@ -9,6 +9,8 @@ import click
 
 #: Command name to (module in sprocketmq.cli, attribute, one-line help).
 COMMANDS = {
+    "up": ("up", "up", "Run a nameserver and brokers in one go."),
+    "broker": ("broker", "broker", "Run a broker."),
     "filter": ("filter", "filter_command", "Try an SQL92 expression on a message's properties."),
     "nameserver": ("nameserver", "nameserver", "Run a nameserver."),
     "store": ("store", "store", "Look into a store directory: stat, scan, verify, rebuild."),

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import click
 
+from sprocketmq.broker.broker import Broker
 from sprocketmq.cli.serving import Service, serve, start_logging
 from sprocketmq.cli.supervisor import Child, Supervisor
 from sprocketmq.config import from_properties, read_entries
@@ -139,3 +140,10 @@ def _nameserver_config(data: Path, host: str, port: int) -> NameserverConfig:
         "configStorePath": str(data / "namesrv" / "namesrv.properties"),
     }
     return from_properties(NameserverConfig, entries)
+
+
+def embed_broker(plan: BrokerPlan) -> Broker:
+    return Broker.from_entries(plan.entries)
+
+
+up = make_command(embed_broker)

@@ -1,0 +1,199 @@
+"""The broker: owns the store, the tables, the processors and the loops around them.
+
+    start   settings -> store (locked, recovered) -> tables -> processors -> socket -> nameservers
+    stop    nameservers -> parked requests -> socket -> tables saved -> store
+
+Everything runs on one event loop; only the store's flush has threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl as tls
+from collections.abc import Mapping
+
+from sprocketmq.broker.acks import Acks
+from sprocketmq.broker.addresses import own_address, packed_host
+from sprocketmq.broker.clients import ConsumerTable, ProducerTable
+from sprocketmq.broker.config import BrokerConfig
+from sprocketmq.broker.groups import GroupTable
+from sprocketmq.broker.heartbeat import ClientProcessors
+from sprocketmq.broker.locks import LockProcessors, QueueLocks
+from sprocketmq.broker.offsets import ConsumerOffsets
+from sprocketmq.broker.pressure import Pressure
+from sprocketmq.broker.pull import PullProcessors
+from sprocketmq.broker.query import QueryProcessors
+from sprocketmq.broker.queues import OffsetProcessors
+from sprocketmq.broker.registration import Registration
+from sprocketmq.broker.send import SendProcessors
+from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.stats import SAMPLE_SECONDS, Stats
+from sprocketmq.broker.timers import Periodic
+from sprocketmq.broker.topics import TopicTable
+from sprocketmq.config import from_properties
+from sprocketmq.filter.sql import compile_sql
+from sprocketmq.logs import Events
+from sprocketmq.protocol.ids import UniqueIds
+from sprocketmq.remoting import ProcessorTable, RemotingClient, RemotingServer
+from sprocketmq.remoting.peer import format_address
+from sprocketmq.store.config import StoreConfig
+from sprocketmq.store.configfiles import consumer_offsets_file, subscription_groups_file, topics_file
+from sprocketmq.store.files import Clock, Disk, Files, SystemClock
+from sprocketmq.store.store import MessageStore
+
+events = Events(__name__)
+
+_CLIENT_SCAN_SECONDS = 10.0
+#: How long the stop waits for requests that are being answered.
+_GRACE_SECONDS = 3.0
+
+
+class Broker:
+    """One broker. Parts that are added later (message kinds, the admin plane) register in `add_services`."""
+
+    @classmethod
+    def from_entries(cls, entries: Mapping[str, str]) -> Broker:
+        """The broker that the entries of a broker.conf describe."""
+        return cls(from_properties(BrokerConfig, entries), StoreConfig.from_properties(entries))
+
+    def __init__(
+        self, config: BrokerConfig, store_config: StoreConfig, *, files: Files | None = None,
+        clock: Clock | None = None, ssl: tls.SSLContext | None = None,
+    ) -> None:  # fmt: skip
+        self.files = files or Disk()
+        self.clock = clock or SystemClock()
+        self.settings = Settings(config, store_config, self.files)
+        self.table = ProcessorTable()
+        self.server = RemotingServer(self.table, config.bind_address, config.listen_port, config.limits(), ssl)
+        self._host = config.broker_ip1 or own_address()
+        self._jobs: list[Periodic] = []
+        self._started = False
+
+    @property
+    def name(self) -> str:
+        return self.settings.current.broker_name
+
+    @property
+    def port(self) -> int:
+        return self.server.port
+
+    @property
+    def address(self) -> str:
+        """What clients are told."""
+        return format_address(self._host, self.server.port)
+
+    # -- start --------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Open the store and serve. Raises StoreLocked when another broker runs on the same directory."""
+        self._open()
+        self._add_processors()
+        try:
+            await self.server.start()
+            self._set_host()
+            self._start_services()
+            await self.registration.start(self.address, self._ha_address())
+        except BaseException:
+            await self._close()
+            raise
+        self._started = True
+        events.info(
+            "broker started", broker=self.name, address=self.address, topics=len(self.topics.configs),
+            messages_end=self.store.log.max_offset,
+        )  # fmt: skip
+
+    def _open(self) -> None:
+        config, clock = self.settings.current, self.clock
+        self.store = MessageStore.open(
+            self.settings.store, files=self.files, clock=clock, store_host=packed_host(self._host, config.listen_port)
+        )
+        self.settings.load()
+        folder = self.store.layout.config
+        durable = self.settings.store.sync_flush
+        self.topics = TopicTable(topics_file(self.files, folder), self.settings, clock, durable=durable)
+        self.groups = GroupTable(subscription_groups_file(self.files, folder), self.settings, clock)
+        self.offsets = ConsumerOffsets(consumer_offsets_file(self.files, folder), clock)
+        for part in (self.topics, self.groups, self.offsets):
+            part.load()
+        self.producers = ProducerTable(clock)
+        self.consumers = ConsumerTable(clock)
+        self.locks = QueueLocks(clock)
+        self.stats = Stats(config.broker_cluster_name)
+        self.pressure = Pressure(self.settings)
+        self.acks = Acks(self.store)
+        self.client = RemotingClient()
+        self.registration = Registration(self.settings, self.topics, self.client)
+
+    def _add_processors(self) -> None:
+        settings, store, clock = self.settings, self.store, self.clock
+        unique_ids = UniqueIds(packed_host(self._host, 0)[:-4], clock.now_ms)
+        self.sends = SendProcessors(
+            settings, store, self.topics, self.acks, self.stats, self.pressure, unique_ids, clock.now_ms
+        )
+        self.pulls = PullProcessors(settings, store, self.topics, self.groups, self.consumers, self.offsets, self.stats)
+        self.sends.add_to(self.table)
+        self.pulls.add_to(self.table)
+        OffsetProcessors(store, self.topics, self.groups, self.offsets).add_to(self.table)
+        QueryProcessors(store).add_to(self.table)
+        ClientProcessors(settings, self.topics, self.groups, self.producers, self.consumers, clock).add_to(self.table)
+        LockProcessors(self.locks).add_to(self.table)
+
+    def _set_host(self) -> None:
+        """With port 0 the address is known only now."""
+        host = packed_host(self._host, self.server.port)
+        self.store.appender.store_host = host
+        self.sends.set_store_host(host)
+
+    def _ha_address(self) -> str:
+        config = self.settings.current
+        return format_address(config.broker_ip2 or self._host, config.ha_listen_port)
+
+    def _start_services(self) -> None:
+        if self.settings.current.enable_property_filter:
+            compile_sql("TRUE")  # the first expression takes long: better now than in a client's pull
+        self.acks.start()
+        self.pressure.start()
+        current = self.settings
+        self._jobs = [
+            Periodic("save offsets", lambda: current.current.flush_consumer_offset_interval / 1000, self.offsets.save),
+            Periodic("expire clients", lambda: _CLIENT_SCAN_SECONDS, self._expire_clients),
+            Periodic("sample stats", lambda: SAMPLE_SECONDS, self._sample),
+        ]
+        for job in self._jobs:
+            job.start()
+
+    def _expire_clients(self) -> None:
+        timeout = self.settings.current.channel_expired_timeout
+        self.producers.expire(timeout)
+        self.consumers.expire(timeout)
+
+    def _sample(self) -> None:
+        self.stats.sample(asyncio.get_running_loop().time())
+
+    # -- stop ---------------------------------------------------------------------------------------------------------
+
+    async def stop(self) -> None:
+        """Take leave of the nameservers, answer what waits, save, close. Safe to call twice."""
+        if not self._started:
+            return
+        self._started = False
+        await self.registration.stop()
+        await self._close()
+        events.info("broker stopped", broker=self.name)
+
+    async def _close(self) -> None:
+        for job in self._jobs:
+            job.stop()
+        self.server.stop_accepting()
+        self.pulls.long_polls.wake_all()
+        await self.server.stop(_GRACE_SECONDS)
+        await self.client.close()
+        self.pressure.stop()
+        self.acks.stop()
+        self._save()
+        self.store.close()
+
+    def _save(self) -> None:
+        self.topics.saver.close()
+        self.groups.saver.close()
+        self.offsets.save()

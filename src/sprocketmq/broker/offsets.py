@@ -1,0 +1,113 @@
+"""How far each consumer group has come, per topic and queue.
+
+committed   what a group has consumed; saved every few seconds and at the end, and what a new consumer begins with
+pulled      what it has been given; kept in memory for the figures
+reset       set by an administrator: the next pull of that queue is sent there, and commits are ignored until then
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sprocketmq.protocol.bodies.data_version import DataVersion
+from sprocketmq.store.configfiles import ConfigFile
+from sprocketmq.store.configfiles import ConsumerOffsets as OffsetsFile
+from sprocketmq.store.files import Clock
+
+SEPARATOR = "@"
+
+
+class ConsumerOffsets:
+    """Keys are `topic@group`, as in consumerOffset.json."""
+
+    def __init__(self, file: ConfigFile[OffsetsFile], clock: Clock) -> None:
+        self.table: dict[str, dict[int, int]] = {}
+        self.pulled: dict[str, dict[int, int]] = {}
+        self.resets: dict[str, dict[int, int]] = {}
+        self.data_version = DataVersion(timestamp=clock.now_ms())
+        self._file = file
+        self._clock = clock
+        self._changes = 0
+        self._saved = 0
+
+    def load(self) -> None:
+        kept = self._file.load()
+        if kept is not None:
+            self.table = {key: dict(offsets) for key, offsets in kept.offset_table.items()}
+            self.data_version = kept.data_version
+
+    def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Note what a group has consumed. It may go back: an administrator or the client itself may want that."""
+        key = f"{topic}{SEPARATOR}{group}"
+        if key in self.resets and queue_id in self.resets[key]:
+            return
+        queues = self.table.get(key)
+        if queues is None:
+            queues = self.table[key] = {}
+        if queues.get(queue_id) != offset:
+            queues[queue_id] = offset
+            self._changes += 1
+
+    def pull(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        key = f"{topic}{SEPARATOR}{group}"
+        queues = self.pulled.get(key)
+        if queues is None:
+            queues = self.pulled[key] = {}
+        queues[queue_id] = offset
+
+    def query(self, group: str, topic: str, queue_id: int) -> int | None:
+        """The committed offset; where a reset is pending, the offset it leads to. None when there is no record."""
+        key = f"{topic}{SEPARATOR}{group}"
+        if key in self.resets and queue_id in self.resets[key]:
+            return self.resets[key][queue_id]
+        return self.table.get(key, {}).get(queue_id)
+
+    def queues(self, group: str, topic: str) -> dict[int, int]:
+        """The committed offset of every queue that has one."""
+        return dict(self.table.get(f"{topic}{SEPARATOR}{group}", {}))
+
+    def topics_of(self, group: str) -> set[str]:
+        return {topic for topic, _, owner in map(_parts, self.table) if owner == group}
+
+    def groups_of(self, topic: str) -> set[str]:
+        return {group for name, _, group in map(_parts, self.table) if name == topic}
+
+    def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Send the next pull of this queue to `offset`."""
+        key = f"{topic}{SEPARATOR}{group}"
+        self.resets.setdefault(key, {})[queue_id] = offset
+        self.table.setdefault(key, {})[queue_id] = offset
+        self._changes += 1
+
+    def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """The pending reset of this queue, which is over with this call."""
+        key = f"{topic}{SEPARATOR}{group}"
+        queues = self.resets.get(key)
+        offset = None if queues is None else queues.pop(queue_id, None)
+        if queues is not None and not queues:
+            del self.resets[key]
+        return offset
+
+    def forget_group(self, group: str) -> None:
+        self._forget(lambda _topic, owner: owner == group)
+
+    def forget_topic(self, topic: str) -> None:
+        self._forget(lambda name, _group: name == topic)
+
+    def _forget(self, is_gone: Callable[[str, str], bool]) -> None:
+        for table in (self.table, self.pulled, self.resets):
+            for key in [key for key in table if is_gone(_parts(key)[0], _parts(key)[2])]:
+                del table[key]
+        self._changes += 1
+
+    def save(self) -> None:
+        """Write the file when something changed since the last time."""
+        if self._changes == self._saved:
+            return
+        self._saved = self._changes
+        self.data_version = self.data_version.next(self._clock.now_ms())
+        self._file.save(OffsetsFile(offset_table=self.table, data_version=self.data_version))
+
+
+def _parts(key: str) -> tuple[str, str, str]:
+    return key.partition(SEPARATOR)

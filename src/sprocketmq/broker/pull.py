@@ -1,0 +1,215 @@
+"""Pulls: PULL_MESSAGE and LITE_PULL_MESSAGE.
+
+    frame -> PullRequest -> allowed? -> subscription -> store -> answer, or parked until a message comes
+
+A pull may carry a commit of the group's offset, and the text of its subscription. What the store finds becomes a code
+and the offset to go on from:
+
+    FOUND                                        SUCCESS                  behind the last message
+    no match, or the record is gone              PULL_RETRY_IMMEDIATELY   behind what was looked at
+    at the end, or a hole                        PULL_NOT_FOUND           where it is; parked when the pull allows it
+    before the first, behind the end             PULL_OFFSET_MOVED        the first; the end
+    an empty queue                               PULL_NOT_FOUND at offset 0, else PULL_OFFSET_MOVED to 0
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from sprocketmq.broker.clients import ConsumerTable
+from sprocketmq.broker.groups import GroupTable
+from sprocketmq.broker.longpoll import LongPolls, Parked
+from sprocketmq.broker.offsets import ConsumerOffsets
+from sprocketmq.broker.queues import queue_range
+from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.stats import Stats
+from sprocketmq.broker.subscriptions import TAG, PropertyRule, Wanted, wanted_by
+from sprocketmq.broker.topics import TopicTable
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.errors import FilterError, RequestRefused
+from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
+from sprocketmq.protocol.bodies.topic import PERM_READ
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.enums import ConsumeType
+from sprocketmq.protocol.names import is_system_group
+from sprocketmq.protocol.pull import COMMIT_OFFSET, SUBSCRIPTION, SUSPEND, PullRequest, decode_pull, encode_pull_reply
+from sprocketmq.remoting import Connection, ProcessorTable, Reply
+from sprocketmq.store.reading import GetResult, GetStatus
+from sprocketmq.store.store import MessageStore
+
+MAX_BYTES = 0x7FFFFFFF
+
+#: Why NO_PERMISSION was answered, for clients that tell one from the other.
+BROKER_FORBIDDEN, GROUP_FORBIDDEN, TOPIC_FORBIDDEN, BROADCASTING_FORBIDDEN, SUBSCRIPTION_FORBIDDEN = 1, 2, 3, 4, 5
+
+_CODES = {
+    GetStatus.FOUND: ResponseCode.SUCCESS,
+    GetStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetStatus.OFFSET_FOUND_NULL: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
+    GetStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
+    GetStatus.OFFSET_RESET: ResponseCode.PULL_OFFSET_MOVED,
+}
+
+
+class PullRefused(RequestRefused):
+    """NO_PERMISSION, with the reason as a number."""
+
+    def __init__(self, forbidden_type: int, remark: str) -> None:
+        super().__init__(ResponseCode.NO_PERMISSION, remark)
+        self.forbidden_type = forbidden_type
+
+
+class PullProcessors:
+    def __init__(
+        self, settings: Settings, store: MessageStore, topics: TopicTable, groups: GroupTable,
+        consumers: ConsumerTable, offsets: ConsumerOffsets, stats: Stats,
+    ) -> None:  # fmt: skip
+        self._settings = settings
+        self._store = store
+        self._topics = topics
+        self._groups = groups
+        self._consumers = consumers
+        self._offsets = offsets
+        self._stats = stats
+        self.long_polls = LongPolls(store.dispatcher, self._serve_parked)
+
+    def add_to(self, table: ProcessorTable) -> None:
+        table.add((RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), self.pull)
+
+    def pull(self, connection: Connection, request: Command) -> Reply:
+        pull = decode_pull(request)
+        try:
+            group = self._allow(request, pull)
+            wanted = self._wanted(pull, group)
+        except PullRefused as refused:
+            ext_fields = {"forbiddenType": str(refused.forbidden_type)}
+            return request.reply(refused.code, refused.remark, ext_fields=ext_fields)
+        if pull.sys_flag & COMMIT_OFFSET:
+            self._offsets.commit(pull.consumer_group, pull.topic, pull.queue_id, pull.commit_offset)
+        result = self._get(pull, wanted)
+        code = _code(result, pull)
+        if code == ResponseCode.PULL_NOT_FOUND and pull.sys_flag & SUSPEND and not request.is_oneway:
+            self._park(connection, request, pull, wanted)
+            return None
+        return self._answer(request, pull, group, result, code)
+
+    # -- may it pull, and what does it want? --------------------------------------------------------------------------
+
+    def _allow(self, request: Command, pull: PullRequest) -> SubscriptionGroupConfig:
+        config = self._settings.current
+        if not config.broker_permission & PERM_READ:
+            raise PullRefused(BROKER_FORBIDDEN, "this broker may not be read")
+        if request.code == RequestCode.LITE_PULL_MESSAGE and not config.lite_pull_message_enable:
+            raise PullRefused(BROKER_FORBIDDEN, "lite pulls are switched off on this broker")
+        group = self._groups.get(pull.consumer_group)
+        if group is None:
+            remark = f"no group {pull.consumer_group}, and it is not created by a pull"
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)
+        if not group.consume_enable:
+            raise PullRefused(GROUP_FORBIDDEN, f"group {pull.consumer_group} may not consume")
+        topic = self._topics.get(pull.topic)
+        if topic is None:
+            raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"no topic {pull.topic}")
+        if not topic.readable:
+            raise PullRefused(TOPIC_FORBIDDEN, f"topic {pull.topic} may not be read")
+        if self._groups.forbidden and self._groups.is_forbidden(pull.consumer_group, pull.topic, PERM_READ):
+            raise PullRefused(SUBSCRIPTION_FORBIDDEN, f"group {pull.consumer_group} may not read {pull.topic}")
+        if not 0 <= pull.queue_id < topic.read_queue_nums:
+            remark = f"topic {pull.topic} has {topic.read_queue_nums} queues to read, there is no queue {pull.queue_id}"
+            raise RequestRefused(ResponseCode.INVALID_PARAMETER, remark)
+        return group
+
+    def _wanted(self, pull: PullRequest, group: SubscriptionGroupConfig) -> Wanted:
+        wanted = self._carried(pull) if pull.sys_flag & SUBSCRIPTION else self._registered(pull, group)
+        if isinstance(wanted, PropertyRule) and not self._settings.current.enable_property_filter:
+            remark = "this broker does not filter by properties; its enablePropertyFilter is false"
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
+        return wanted
+
+    def _carried(self, pull: PullRequest) -> Wanted:
+        """The pull brought its subscription along."""
+        try:
+            return wanted_by(pull.expression_type or TAG, pull.subscription or "")
+        except FilterError as error:
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
+
+    def _registered(self, pull: PullRequest, config: SubscriptionGroupConfig) -> Wanted:
+        """What the group's heartbeats told."""
+        group = self._consumers.get(pull.consumer_group)
+        if group is None:
+            remark = f"no consumer of group {pull.consumer_group} is known here"
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_NOT_EXIST, remark)
+        if group.is_broadcasting and not config.consume_broadcast_enable:
+            raise PullRefused(BROADCASTING_FORBIDDEN, f"group {pull.consumer_group} may not consume by broadcasting")
+        if self._settings.current.reject_pull_consumer_enable and group.consume_type is ConsumeType.CONSUME_ACTIVELY:
+            raise PullRefused(GROUP_FORBIDDEN, "this broker serves no pull consumers")
+        subscription = group.subscriptions.get(pull.topic)
+        if subscription is None:
+            remark = f"group {pull.consumer_group} does not subscribe to {pull.topic}"
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_NOT_EXIST, remark)
+        if subscription.data.sub_version < pull.sub_version:
+            remark = f"the subscription of group {pull.consumer_group} is not the latest"
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_NOT_LATEST, remark)
+        return subscription.wanted
+
+    # -- what is there? -----------------------------------------------------------------------------------------------
+
+    def _get(self, pull: PullRequest, wanted: Wanted) -> GetResult:
+        if self._offsets.resets and self._settings.current.use_server_side_reset_offset:
+            offset = self._offsets.take_reset(pull.consumer_group, pull.topic, pull.queue_id)
+            if offset is not None:
+                low, high = queue_range(self._store, pull.topic, pull.queue_id)
+                return GetResult(GetStatus.OFFSET_RESET, offset, low, high)
+        return self._store.get_message(
+            pull.consumer_group, pull.topic, pull.queue_id, pull.queue_offset, pull.max_msg_nums,
+            MAX_BYTES if pull.max_msg_bytes is None else pull.max_msg_bytes, wanted,
+        )  # fmt: skip
+
+    def _answer(
+        self, request: Command, pull: PullRequest, group: SubscriptionGroupConfig, result: GetResult, code: int
+    ) -> bytes:
+        if code == ResponseCode.SUCCESS:
+            if not is_system_group(pull.consumer_group):
+                self._stats.got(pull.consumer_group, pull.topic, result.count, result.size)
+            self._offsets.pull(pull.consumer_group, pull.topic, pull.queue_id, result.next_begin_offset)
+        topic = self._topics.get(pull.topic)
+        return encode_pull_reply(
+            request, code, None if code == ResponseCode.SUCCESS else result.status.name,
+            self._suggest_broker(group, result), result.next_begin_offset, result.min_offset, result.max_offset,
+            result.views, 0 if topic is None else topic.topic_sys_flag, group.group_sys_flag,
+        )  # fmt: skip
+
+    def _suggest_broker(self, group: SubscriptionGroupConfig, result: GetResult) -> int:
+        if not self._settings.current.slave_read_enable:
+            return 0
+        return group.which_broker_when_consume_slowly if result.suggest_pulling_from_slave else group.broker_id
+
+    # -- waiting ------------------------------------------------------------------------------------------------------
+
+    def _park(self, connection: Connection, request: Command, pull: PullRequest, wanted: Wanted) -> None:
+        config = self._settings.current
+        wait_ms = pull.suspend_timeout_millis if config.long_polling_enable else config.short_polling_time_mills
+        deadline = asyncio.get_running_loop().time() + max(0, wait_ms) / 1000
+        self.long_polls.park(Parked(connection, request, pull, wanted, deadline))
+
+    def _serve_parked(self, parked: Parked) -> None:
+        """Look once more, and answer whatever there is."""
+        pull = parked.pull
+        group = self._groups.get(pull.consumer_group)
+        if group is None:  # deleted while it waited
+            parked.connection.reply(
+                parked.request.reply(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "the group is gone")
+            )
+            return
+        result = self._get(pull, parked.wanted)
+        parked.connection.reply(self._answer(parked.request, pull, group, result, _code(result, pull)))
+
+
+def _code(result: GetResult, pull: PullRequest) -> int:
+    status = result.status
+    if status in (GetStatus.NO_MATCHED_LOGIC_QUEUE, GetStatus.NO_MESSAGE_IN_QUEUE):
+        return ResponseCode.PULL_NOT_FOUND if pull.queue_offset == 0 else ResponseCode.PULL_OFFSET_MOVED
+    return _CODES[status]
