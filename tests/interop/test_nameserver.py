@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.peers import probe
 from tests.peers.apache import ApacheBroker
+from tests.peers.go_peer import GoPeer
 from tests.peers.java_peer import JAVA_VERSIONS, JavaPeer, JavaVersion
 from tests.peers.messages import Outgoing
 from tests.peers.mqadmin import Ran
@@ -72,18 +73,18 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         second.stop()
 
 
-@pytest.fixture(params=JAVA_VERSIONS)
-def java(request: pytest.FixtureRequest) -> JavaPeer:
-    version: JavaVersion = request.param
-    peer: JavaPeer = request.getfixturevalue("java_498" if version == "4.9.8" else "java_533")
-    return peer
+@pytest.fixture(params=["java_498", "java_533", "go_peer"])
+def peer(request: pytest.FixtureRequest) -> JavaPeer | GoPeer:
+    found: JavaPeer | GoPeer = request.getfixturevalue(request.param)
+    return found
 
 
-def test_clients_find_the_broker_and_new_topics(cluster: Cluster, java: JavaPeer, unique: Unique) -> None:
+def test_clients_find_the_broker_and_new_topics(cluster: Cluster, peer: JavaPeer | GoPeer, unique: Unique) -> None:
     topic = unique("ns-topic")
-    with java.producer(unique("producers"), cluster.addresses) as producer:
+    address = cluster.addresses if isinstance(peer, JavaPeer) else cluster.address  # the Go peer takes one
+    with peer.producer(unique("producers"), address) as producer:
         assert producer.send(Outgoing(topic, b"through our route")).status == "SEND_OK"
-    with java.push_consumer(unique("consumers"), cluster.nameservers[1].address, [topic]) as consumer:
+    with peer.push_consumer(unique("consumers"), cluster.nameservers[1].address, [topic]) as consumer:
         assert consumer.wait(1)[0].body == b"through our route"
     for nameserver in cluster.nameservers:
         assert probe.routes_to(nameserver.address, cluster.broker.address, topic)

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sprocketmq.config import from_properties, settings_of, to_properties
+from sprocketmq.nameserver.config import NameserverConfig
+
+PAGE = Path(__file__).parents[3] / "docs" / "nameserver.md"
+
+
+def test_every_setting_is_explained() -> None:
+    written = set(re.findall(r"`(\w+)`", PAGE.read_text()))
+    assert settings_of(NameserverConfig).keys() <= written
+
+
+def test_every_setting_can_be_read_back() -> None:
+    config = NameserverConfig(listen_port=1)
+    assert from_properties(NameserverConfig, to_properties(config)) == config
