@@ -21,7 +21,7 @@ class PropertyRule:
     def __init__(self, rule: MessageFilter) -> None:
         self._filter = rule
 
-    def matches_entry(self, _tags_code: int) -> bool:
+    def matches_entry(self, _tags_code: int, _unit: object) -> bool:
         return True
 
     def matches_properties(self, properties: bytes) -> bool:

@@ -160,18 +160,29 @@ class ConsumeQueue:
         After a clean stop the entries are contiguous and halving finds the end; after a crash each entry of the last
         three files is looked at, and what follows a hole does not count.
         """
-        first = 0 if clean else max(0, len(self.bases) - 3)
-        end = 0
-        for base in reversed(self.bases) if clean else self.bases[first:]:
-            view = self.view_of(base)
-            length = written_entries(view) * ENTRY_SIZE if clean else written_until(view, 0, self.file_size)
-            if clean and length:
-                end = base + length
-                break
-            end = base + length if length or not end else end
-            if not clean and length < self.file_size:
-                break
+        end = self._clean_end() if clean else self._crash_end()
         self.resume(end // ENTRY_SIZE, self._record_end(end // ENTRY_SIZE - 1))
+
+    def _clean_end(self) -> int:
+        for base in reversed(self.bases):
+            if length := written_entries(self.view_of(base)) * ENTRY_SIZE:
+                return base + length
+        return 0
+
+    def _crash_end(self) -> int:
+        first = max(0, len(self.bases) - 3)
+        while first > 0 and not self._is_full(self.bases[first - 1]):
+            first -= 1
+        end = 0
+        for base in self.bases[first:]:
+            length = written_until(self.view_of(base), 0, self.file_size)
+            end = base + length if length else end
+            if length < self.file_size:
+                break
+        return end or (self.bases[first] if first else 0)
+
+    def _is_full(self, base: int) -> bool:
+        return decode_entry(self.view_of(base), self.file_size - ENTRY_SIZE).is_written
 
     def _record_end(self, queue_offset: int) -> int:
         """Behind the record of an entry; -1 for a filler or none at all."""
@@ -327,7 +338,7 @@ def clear_file(files: Files, path: Path, start: int) -> bool:
         for low, high in file.data_ranges(start, file.size):
             while low < high:
                 step = min(high - low, 1 << 20)
-                if any(file.read(low, step)):
+                if file.read(low, step) != bytes(step):
                     file.write(low, bytes(step))
                     changed = True
                 low += step

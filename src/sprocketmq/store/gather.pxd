@@ -22,6 +22,7 @@ cdef class Gather:
     cdef readonly Py_ssize_t size
     cdef readonly long long last_commit_offset
     cdef readonly list views
+    cdef public object unit_of
     cdef public int disk_count
     cdef public Py_ssize_t disk_bytes
     cdef int _max_count

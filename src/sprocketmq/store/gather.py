@@ -16,6 +16,7 @@ except ImportError:
     from sprocketmq import _shadow as cython
 
 from sprocketmq.protocol.record import Layout as RecordLayout
+from sprocketmq.store.consumequeue_ext_format import ExtUnit, is_ext_address
 
 if not cython.compiled:
     from sprocketmq.protocol.octets import i32, i64
@@ -31,7 +32,9 @@ if not cython.compiled:
 class MessageFilter(Protocol):
     """A filter beyond tags: first by the queue entry, then by the record's properties."""
 
-    def matches_entry(self, tags_code: int) -> bool: ...
+    def matches_entry(self, tags_code: int, unit: ExtUnit | None) -> bool:
+        """By the tag's hash, and by the filter bits where the queue has them."""
+        ...
 
     def matches_properties(self, properties: bytes) -> bool: ...
 
@@ -51,6 +54,7 @@ class Gather:
         self.size = 0
         self.last_commit_offset = 0
         self.views: list[memoryview] = []
+        self.unit_of: Callable[[int], ExtUnit | None] | None = None
         self.disk_count = max_count
         self.disk_bytes = max_bytes
         self._max_count = max_count
@@ -98,9 +102,14 @@ class Gather:
         return self.count >= self._max_count or self.size + size > self._max_bytes
 
     def wanted(self, tags_code: int, codes: Any, rule: Any) -> bool:
+        unit = None
+        if self.unit_of is not None and is_ext_address(tags_code):
+            unit = self.unit_of(tags_code)
+            if unit is not None:
+                tags_code = unit.tags_code
         if codes is not None:
             return as_int32(tags_code) in codes
-        return rule is None or bool(rule.matches_entry(tags_code))
+        return rule is None or bool(rule.matches_entry(tags_code, unit))
 
     def find(self, commit_offset: int, size: int) -> bool:
         """Whether the record is whole where the entry says; then its file and layout are the current ones."""

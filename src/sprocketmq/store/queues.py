@@ -76,6 +76,13 @@ class QueueTable:
             self.dispatcher.queues.pop(topic, None)
         self.files.remove_tree(self._layout.consume_queues / topic_name(topic))
 
+    def forget_queue(self, queue: ConsumeQueue) -> None:
+        """Delete one queue and its files."""
+        self._queues[queue.topic].pop(queue.queue_id)
+        if self.dispatcher is not None:
+            self.dispatcher.queues[queue.topic].pop(queue.queue_id)
+        queue.destroy()
+
     def flush(self, least_pages: int) -> None:
         """Sync the queues that have at least so many pages of new entries; called on the flush thread."""
         dirty, self._dirty = self._dirty, []

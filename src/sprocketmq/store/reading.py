@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
 from typing import NamedTuple
 
 from sprocketmq.errors import BodyError
@@ -17,6 +18,7 @@ from sprocketmq.protocol.record import Record, decode_record
 from sprocketmq.store.commitlog import CommitLog
 from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.consumequeue import ConsumeQueue
+from sprocketmq.store.consumequeue_ext import ExtTable
 from sprocketmq.store.consumequeue_format import ENTRY_SIZE, QueueEntry
 from sprocketmq.store.gather import Gather, MessageFilter
 from sprocketmq.store.index import MAX_RESULTS, Index
@@ -74,6 +76,7 @@ class Reader:
         self._log = log
         self._queues = queues
         self._index = index
+        self.exts: ExtTable | None = None
         self._memory = MEMORY_BYTES * config.access_message_in_memory_max_ratio // 100
         self.check_below = 0
         self.get_times = 0
@@ -122,6 +125,8 @@ class Reader:
         )  # fmt: skip
         gather.disk_count = config.max_transfer_count_on_message_in_disk
         gather.disk_bytes = config.max_transfer_bytes_on_message_in_disk
+        if self.exts is not None:
+            gather.unit_of = partial(self.exts.unit, queue.topic, queue.queue_id)
         gather.run(queue.view_of(base), at - base, end - base, offset, codes, rule)
         self.found_times += gather.count
         self.get_bytes += gather.size

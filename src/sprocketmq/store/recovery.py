@@ -67,6 +67,8 @@ class Recovery:
         self._dispatcher = dispatcher
         self._checkpoint = checkpoint
         self._check_crc = check_crc
+        self._index_lost = False
+        self._queues_lost = False
         self.report = RecoveryReport(clean=clean)
 
     def run(self) -> RecoveryReport:
@@ -92,8 +94,10 @@ class Recovery:
         self._queues.load()
         if self._index is not None:
             self._index.load()
+            self._index_lost = not self._index.names
         for queue in self._queues:
             queue.find_end(clean=self.report.clean)
+        self._queues_lost = all(queue.max_offset == 0 for queue in self._queues)
 
     def _forget_everything(self) -> None:
         """Without a log, queues and index point nowhere."""
@@ -145,19 +149,23 @@ class Recovery:
         """The last record the index has; what comes behind it is to be indexed."""
         if self._index is None:
             return self._log.max_known
-        if not self._index.names:
+        if not self._index.names and self._index_lost:
             return self._log.min_offset
-        if self.report.clean:
+        if self.report.clean or not self._index.names:
             return self._log.max_known
         end = self._index.header(self._index.names[-1]).end_offset
         return end if self._log.base_of(end) is not None else self._log.min_offset
 
     def _drop_unsafe_indexes(self) -> None:
-        """Files that changed after the checkpoint may have lost any of their pages; they are built again."""
+        """Files that changed after the checkpoint may have lost any of their pages; they are built again.
+
+        A file without entries is no loss: it is younger than the checkpoint, or no message had a key.
+        """
         if self._index is None:
             return
         for name, header in self._index.headers():
-            if header.end_timestamp > self._checkpoint.index_msg_timestamp or header.end_timestamp == 0:
+            if header.end_timestamp > self._checkpoint.index_msg_timestamp or header.index_count <= 1:
+                self._index_lost |= header.index_count > 1
                 self._index.remove(name)
 
     # -- the walk
@@ -232,7 +240,11 @@ class Recovery:
                 file.close()
 
     def _vouched(self, found: Found) -> bool | None:
-        """Whether the checkpoint covers a record and its queue points at it; None for one that has no queue entry."""
+        """Whether a record was there at the checkpoint; None when it proves nothing.
+
+        Its store time and its queue's entry must both say so: a store time alone may be that of an old record which
+        an earlier recovery left behind the end of the log. Only where all queues are gone it has to do.
+        """
         base = self._log.base_of(found.commit_offset)
         view = None if base is None else self._log.view_of(base)
         if base is None or view is None:
@@ -242,9 +254,13 @@ class Recovery:
             return None
         if timestamp > self._checkpoint.flushed_timestamp:
             return False
+        if timestamp < self._dispatcher.store_timestamp:
+            return None
         queue = self._queues.find(topic, queue_id)
         entry = None if queue is None else queue.raw_entry(queue_offset)
-        return entry is not None and entry.commit_offset == found.commit_offset
+        if self._queues_lost or (entry is not None and entry.commit_offset == found.commit_offset):
+            return True
+        return None
 
     def _set_aside(self, at: int, reason: str) -> None:
         """Keep every file's part behind `at` that holds whole records."""

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from sprocketmq.errors import FlushFailed, StoreError
 from sprocketmq.protocol.record import Record
 from sprocketmq.store.append import Appender, PutResult, PutStatus
 from sprocketmq.store.checkpoint import Checkpoint, read_checkpoint
+from sprocketmq.store.cleaning import Cleaner
 from sprocketmq.store.commitlog import CommitLog
 from sprocketmq.store.config import StoreConfig, default_mapped_queue_files
-from sprocketmq.store.dispatch import Dispatcher
+from sprocketmq.store.consumequeue_ext import ExtTable
+from sprocketmq.store.dispatch import Dispatcher, OnDispatch
 from sprocketmq.store.files import Clock, Disk, Files, SystemClock
 from sprocketmq.store.flush import LogFlusher, QueueFlusher
 from sprocketmq.store.index import Index
@@ -83,6 +85,10 @@ class MessageStore:
         self._full_indexes: list[tuple[str, int]] = []
         self._stalled = False
         self._closed = False
+        self.cleaner = Cleaner(
+            config, files, clock, self.layout, self.log, self.queues, self.index, self.appender, self.flusher
+        )
+        self.exts = self._make_exts()
         self.put = self.appender.put
         self.put_batch = self.appender.put_batch
         self.get_message = self.reader.get_message
@@ -96,6 +102,15 @@ class MessageStore:
         )
         index.on_full = self._index_file_full
         return index
+
+    def _make_exts(self) -> ExtTable | None:
+        config = self.config
+        if not config.enable_consume_queue_ext:
+            return None
+        exts = ExtTable(self._files, self._maps, self.layout, config.mapped_file_size_consume_queue_ext, self.queues)
+        self.dispatcher.extend = exts.extend
+        self.reader.exts = exts
+        return exts
 
     # -- opening and closing
 
@@ -242,6 +257,8 @@ class MessageStore:
     def _flush_queues(self, least_pages: int) -> None:
         try:
             self.queues.flush(least_pages)
+            if self.exts is not None and least_pages == 0:
+                self.exts.sync()
         except OSError as error:
             self._flush_failed(FlushFailed(f"a queue could not be flushed: {error}; no more messages are taken"))
 
@@ -265,3 +282,42 @@ class MessageStore:
         self.checkpoint.physic_msg_timestamp = self.flusher.flushed_timestamp
         self.checkpoint.logics_msg_timestamp = logics
         self._files.write_bytes(self.layout.checkpoint, self.checkpoint.encode())
+
+    # -- topics and queues
+
+    def topics(self) -> list[str]:
+        return self.queues.topics()
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        queue = self.queues.find(topic, queue_id)
+        return 0 if queue is None else queue.min_offset
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        queue = self.queues.find(topic, queue_id)
+        return 0 if queue is None else queue.max_offset
+
+    def watch(self, topic: str, queue_id: int, watched: bool = True) -> None:
+        """Have `on_dispatch` called for the queue's new messages, or no more."""
+        self.dispatcher.queue(topic, queue_id).watched = watched
+
+    @property
+    def on_dispatch(self) -> OnDispatch | None:
+        """Called as (topic, queue_id, max_offset, tags_code, store_timestamp, properties) for watched queues."""
+        return self.dispatcher.on_dispatch
+
+    @on_dispatch.setter
+    def on_dispatch(self, hook: OnDispatch | None) -> None:
+        self.dispatcher.on_dispatch = hook
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic's queues. Its messages stay in the log until their files go."""
+        self.queues.forget(topic)
+        if self.exts is not None:
+            self.exts.forget(topic)
+
+    def clean_unused_topics(self, keep: Collection[str]) -> list[str]:
+        """Delete the topics that are not among `keep`; returns their names."""
+        unused = [topic for topic in self.topics() if topic not in keep]
+        for topic in unused:
+            self.delete_topic(topic)
+        return unused
