@@ -81,3 +81,23 @@ cdef inline void put(
     unsigned char* p, Py_ssize_t at, const unsigned char* q, Py_ssize_t q_at, Py_ssize_t length
 ) noexcept:
     memcpy(p + at, q + q_at, length)
+
+
+cdef inline int le32(const unsigned char* p, Py_ssize_t at) noexcept:
+    cdef int value
+    memcpy(&value, p + at, 4)
+    return value
+
+
+cdef inline long long le64(const unsigned char* p, Py_ssize_t at) noexcept:
+    cdef long long value
+    memcpy(&value, p + at, 8)
+    return value
+
+
+cdef inline void put_le32(unsigned char* p, Py_ssize_t at, int value) noexcept:
+    memcpy(p + at, &value, 4)
+
+
+cdef inline void put_le64(unsigned char* p, Py_ssize_t at, long long value) noexcept:
+    memcpy(p + at, &value, 8)

@@ -14,6 +14,8 @@ from typing import Any
 _I16 = struct.Struct(">h")
 _I32 = struct.Struct(">i")
 _I64 = struct.Struct(">q")
+_LE32 = struct.Struct("<i")
+_LE64 = struct.Struct("<q")
 
 #: What a pointer is while interpreted: bytes, bytearray, memoryview or mmap.
 Octets = Any
@@ -80,3 +82,22 @@ def put_i64(p: Octets, at: int, value: int) -> None:
 
 def put(p: Octets, at: int, q: Octets, q_at: int, length: int) -> None:
     p[at : at + length] = q[q_at : q_at + length]
+
+
+def le32(p: Octets, at: int) -> int:
+    """The machine's own order, which is little-endian wherever we run: Arrow's, not the wire's."""
+    value: int = _LE32.unpack_from(p, at)[0]
+    return value
+
+
+def le64(p: Octets, at: int) -> int:
+    value: int = _LE64.unpack_from(p, at)[0]
+    return value
+
+
+def put_le32(p: Octets, at: int, value: int) -> None:
+    _LE32.pack_into(p, at, value)
+
+
+def put_le64(p: Octets, at: int, value: int) -> None:
+    _LE64.pack_into(p, at, value)

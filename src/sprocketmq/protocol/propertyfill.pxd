@@ -1,0 +1,53 @@
+# The C types of propertyfill.py.
+from sprocketmq.protocol.octets cimport blank, cut, find, is_ascii, le32, le64, put_le32, same, text
+from sprocketmq.protocol.record cimport Pointer
+from sprocketmq.protocol.rows cimport END, ROW_BYTES, TOPIC_END, Rows
+from sprocketmq.protocol.textcolumn cimport TextColumn
+
+import cython
+
+
+@cython.final
+cdef class PropertyFill:
+    cdef bint with_map
+    cdef list names
+    cdef readonly TextColumn maps
+    cdef readonly TextColumn keys
+    cdef readonly TextColumn values
+    cdef readonly list singles
+    cdef bytes scratch
+
+    @cython.locals(
+        places=cython.p_uchar, row=Py_ssize_t, at=Py_ssize_t, octets=bytes
+    )
+    cdef void fill(self, const unsigned char* source, Rows rows, dict repaired) except *
+
+    @cython.locals(entries=Py_ssize_t, entry=Py_ssize_t, s=cython.p_uchar, index=Py_ssize_t)
+    cdef void fill_row(self, const unsigned char* q, Py_ssize_t at, Py_ssize_t end) except *
+
+    @cython.locals(s=cython.p_uchar, n=cython.p_uchar, length=Py_ssize_t, entry=Py_ssize_t)
+    cdef void fill_single(self, const unsigned char* q, Py_ssize_t entries, bytes name, TextColumn column) noexcept
+
+    @cython.locals(
+        s=cython.p_uchar, entries=Py_ssize_t, places=dict, stop=Py_ssize_t, middle=Py_ssize_t, entry=Py_ssize_t
+    )
+    cdef Py_ssize_t split(self, const unsigned char* q, Py_ssize_t at, Py_ssize_t end) except -1
+
+    @cython.locals(s=cython.p_uchar, entry=Py_ssize_t)
+    cdef Py_ssize_t entry_of(
+        self, const unsigned char* q, Py_ssize_t at, Py_ssize_t length, Py_ssize_t entries
+    ) noexcept
+
+    @cython.locals(s=cython.p_uchar, entry=Py_ssize_t, name_at=Py_ssize_t)
+    cdef Py_ssize_t entry_among_many(
+        self, const unsigned char* q, Py_ssize_t at, Py_ssize_t length, Py_ssize_t entries, dict places
+    ) except -1
+
+
+@cython.locals(
+    repaired=dict, source=Pointer, total=Py_ssize_t, places=cython.p_uchar, row=Py_ssize_t, at=Py_ssize_t,
+    end=Py_ssize_t, fill=PropertyFill,
+)
+cpdef PropertyFill property_columns(const unsigned char[::1] data, Rows rows, bint with_map, list names, room)
+
+cdef bint is_text(const unsigned char* p, Py_ssize_t at, Py_ssize_t end)

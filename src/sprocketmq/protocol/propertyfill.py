@@ -1,0 +1,143 @@
+# cython: annotation_typing=False
+"""The Arrow columns that come out of the properties: the map of all of them, and single ones by name.
+
+Each row's text is split once. An entry is four int32 in a scratch buffer: where its name begins and how long it is,
+the same of its value. Of two entries with one name the first keeps its place and takes the later's value, as a Python
+dict does: a map column has no key twice.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ImportError:
+    from sprocketmq import _shadow as cython
+
+from sprocketmq.protocol.properties import decode_properties, encode_properties
+from sprocketmq.protocol.rows import Rows
+from sprocketmq.protocol.textcolumn import Room, TextColumn
+
+if not cython.compiled:
+    from sprocketmq.protocol.octets import (  # isort: skip
+        Octets, blank, cut, find, is_ascii, le32, le64, put_le32, same, text,
+    )  # fmt: skip
+    from sprocketmq.protocol.rows import END, ROW_BYTES, TOPIC_END
+
+MAX_COLUMN_BYTES = 0x7FFFFFFF
+
+#: From here on names are compared through a dict: comparing each with each grows with the square.
+MANY_ENTRIES = 64
+
+
+class PropertyFill:
+    """Goes over the rows once and fills the columns that are asked for."""
+
+    def __init__(self, rows: Rows, total: int, with_map: bool, names: list[bytes], room: Room) -> None:
+        if total > MAX_COLUMN_BYTES:
+            raise ValueError(f"{total} bytes of properties: take a shorter run")
+        entries = (total + rows.count) // 4 + 1 if with_map else 0  # an entry takes four bytes, the last one three
+        self.with_map = with_map
+        self.names = names
+        self.maps = TextColumn(rows.count, 0, False, room)  # its offsets are the map's
+        self.keys = TextColumn(entries, total if with_map else 0, False, room)
+        self.values = TextColumn(entries, total if with_map else 0, False, room)
+        self.singles = [TextColumn(rows.count, total, True, room) for _ in names]
+        self.scratch = blank(16 * (32767 // 4 + 2))
+
+    def fill(self, source: Octets, rows: Rows, repaired: dict[int, bytes]) -> None:
+        places = rows.places
+        for row in range(rows.count):
+            if repaired and row in repaired:
+                octets = repaired[row]
+                self.fill_row(octets, 0, len(octets))
+            else:
+                at = le64(places, row * ROW_BYTES + TOPIC_END) + 2
+                self.fill_row(source, at, le64(places, row * ROW_BYTES + END))
+            self.maps.ends(self.keys.count)
+
+    def fill_row(self, q: Octets, at: int, end: int) -> None:
+        entries = self.split(q, at, end)
+        s = self.scratch
+        if self.with_map:
+            for entry in range(entries):
+                self.keys.append(q, le32(s, entry * 16), le32(s, entry * 16 + 4))
+                self.values.append(q, le32(s, entry * 16 + 8), le32(s, entry * 16 + 12))
+        for index in range(len(self.names)):
+            self.fill_single(q, entries, self.names[index], self.singles[index])
+
+    def fill_single(self, q: Octets, entries: int, name: bytes, column: TextColumn) -> None:
+        s, n = self.scratch, name
+        length = len(name)
+        for entry in range(entries):
+            if le32(s, entry * 16 + 4) == length and same(q, le32(s, entry * 16), n, 0, length):
+                column.append(q, le32(s, entry * 16 + 8), le32(s, entry * 16 + 12))
+                return
+        column.append_null()
+
+    def split(self, q: Octets, at: int, end: int) -> int:
+        """Notes the entries of q[at:end] in the scratch buffer; returns how many."""
+        s = self.scratch
+        entries = 0
+        places: dict[bytes, int] = {}
+        while at < end:
+            stop = find(q, 2, at, end)
+            if stop < 0:
+                stop = end
+            middle = find(q, 1, at, stop)
+            if middle > at and middle + 1 < stop:
+                if entries < MANY_ENTRIES:
+                    entry = self.entry_of(q, at, middle - at, entries)
+                else:
+                    entry = self.entry_among_many(q, at, middle - at, entries, places)
+                if entry == entries:
+                    put_le32(s, entry * 16, at)
+                    put_le32(s, entry * 16 + 4, middle - at)
+                    entries += 1
+                put_le32(s, entry * 16 + 8, middle + 1)
+                put_le32(s, entry * 16 + 12, stop - middle - 1)
+            at = stop + 1
+        return entries
+
+    def entry_of(self, q: Octets, at: int, length: int, entries: int) -> int:
+        """The entry with the name at `at`, or `entries` when it is new."""
+        s = self.scratch
+        for entry in range(entries):
+            if le32(s, entry * 16 + 4) == length and same(q, le32(s, entry * 16), q, at, length):
+                return entry
+        return entries
+
+    def entry_among_many(self, q: Octets, at: int, length: int, entries: int, places: dict[bytes, int]) -> int:
+        s = self.scratch
+        while len(places) < entries:
+            entry = len(places)
+            name_at = le32(s, entry * 16)
+            places[cut(q, name_at, name_at + le32(s, entry * 16 + 4))] = entry
+        return places.setdefault(cut(q, at, at + length), entries)
+
+
+def property_columns(data: Octets, rows: Rows, with_map: bool, names: list[bytes], room: Room) -> PropertyFill:
+    """The filled columns: the map's parts, and one nullable column for each of `names`."""
+    if len(data) > MAX_COLUMN_BYTES:
+        raise ValueError(f"{len(data)} bytes: take a shorter run")
+    repaired: dict[int, bytes] = {}
+    source = cython.address(data[0]) if cython.compiled else data
+    total = 0
+    places = rows.places
+    for row in range(rows.count):
+        at = le64(places, row * ROW_BYTES + TOPIC_END) + 2
+        end = le64(places, row * ROW_BYTES + END)
+        total += end - at
+        if not is_ascii(source, at, end) and not is_text(source, at, end):
+            repaired[row] = encode_properties(decode_properties(cut(source, at, end))).encode()
+            total += len(repaired[row])
+    fill = PropertyFill(rows, total, with_map, names, room)
+    fill.fill(source, rows, repaired)
+    return fill
+
+
+def is_text(p: Octets, at: int, end: int) -> bool:
+    try:
+        text(p, at, end)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,25 @@
+# The C types of textcolumn.py.
+from sprocketmq.protocol.octets cimport put, put_le32
+
+import cython
+
+
+@cython.final
+cdef class TextColumn:
+    cdef readonly Py_ssize_t count
+    cdef readonly object offsets
+    cdef readonly object data
+    cdef readonly object bits
+    cdef Py_ssize_t here
+    cdef unsigned char* o
+    cdef unsigned char* p
+    cdef unsigned char* b
+
+    cdef void append(self, const unsigned char* q, Py_ssize_t at, Py_ssize_t length) noexcept
+    cdef void append_null(self) noexcept
+    cdef void ends(self, Py_ssize_t here) noexcept
+    cpdef tuple buffers(self)
+
+
+@cython.locals(view=cython.uchar[::1])
+cdef unsigned char* pointer(buffer) except? NULL

@@ -1,0 +1,60 @@
+# cython: annotation_typing=False
+"""One Arrow column of texts under way: int32 offsets, data, and a bitmap before them when some may be null."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+try:
+    import cython
+except ImportError:
+    from sprocketmq import _shadow as cython
+
+if not cython.compiled:
+    from sprocketmq.protocol.octets import Octets, put, put_le32
+
+#: Allocates a writable buffer of so many bytes.
+Room = Callable[[int], Any]
+
+
+class TextColumn:
+    """Room for `count` texts of `size` bytes together. Nobody checks that what is appended fits."""
+
+    def __init__(self, count: int, size: int, nullable: bool, room: Room) -> None:
+        self.count = 0
+        self.here = 0
+        self.offsets = room(count * 4 + 4)
+        self.data = room(size)
+        self.bits = room(count // 8 + 1) if nullable else None
+        self.o = pointer(self.offsets)
+        self.p = pointer(self.data)
+        put_le32(self.o, 0, 0)
+        if self.bits is not None:
+            self.b = pointer(self.bits)
+            for index in range(count // 8 + 1):
+                self.b[index] = 0
+
+    def append(self, q: Octets, at: int, length: int) -> None:
+        put(self.p, self.here, q, at, length)
+        if self.bits is not None:
+            self.b[self.count >> 3] |= 1 << (self.count & 7)
+        self.ends(self.here + length)
+
+    def append_null(self) -> None:
+        self.ends(self.here)
+
+    def ends(self, here: int) -> None:
+        """The text that is written ends at `here`; the next one begins there."""
+        self.here = here
+        self.count += 1
+        put_le32(self.o, self.count * 4, here)
+
+    def buffers(self) -> tuple[Any, Any, Any]:
+        return self.bits, self.offsets, self.data
+
+
+def pointer(buffer: Any) -> Any:
+    """Where the buffer's memory is; the buffer has to outlive it."""
+    view = memoryview(buffer).cast("B")  # pyarrow says signed bytes
+    return cython.address(view[0]) if cython.compiled else view
