@@ -1,0 +1,112 @@
+"""The real mqadmin, both versions: every command an operator uses day by day, and what it prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.peers.fixtures import RunMqAdmin, Unique
+from tests.peers.java_peer import JAVA_VERSIONS, JavaPeer, JavaVersion
+from tests.peers.messages import Outgoing
+from tests.peers.servers import Cluster
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
+
+# (the versions that have it, the command, a pattern of its output); {names} are filled in by the test.
+BOTH, V5, V4 = ("4.9.8", "5.3.3"), ("5.3.3",), ("4.9.8",)
+COMMANDS: list[tuple[tuple[str, ...], str, str]] = [
+    (BOTH, "updateTopic -b {broker} -t {new} -r 3 -w 3", r"create topic to {broker} success"),
+    (BOTH, "topicList", r"{topic}\n"),
+    (BOTH, "topicList -c", r"DefaultCluster +{topic} "),
+    (BOTH, "topicRoute -t {topic}", r'"brokerName":"{name}"'),
+    (BOTH, "topicStatus -t {topic}", r"{name} +{queue} +0 +1 "),
+    (BOTH, "topicClusterList -t {topic}", r"DefaultCluster"),
+    (BOTH, "updateTopicPerm -b {broker} -t {new} -p 4", r"from 6 to 4 in {broker} success"),
+    (BOTH, "allocateMQ -t {topic} -i 127.0.0.1,127.0.0.2", r'"127\.0\.0\.2":\[\{{"brokerName":"{name}"'),
+    (BOTH, "updateOrderConf -t {topic} -m put -v {name}:4", r"update orderConf success"),
+    (BOTH, "updateOrderConf -t {topic} -m get", r"orderConf=\[{name}:4\]"),
+    (BOTH, "updateOrderConf -t {topic} -m delete", r"delete orderConf success"),
+    (BOTH, "updateSubGroup -b {broker} -g {new} -r 3", r"create subscription group to {broker} success"),
+    (BOTH, "getConsumerConfig -g {new}", r"retryMaxTimes += +3"),
+    (BOTH, "deleteSubGroup -b {broker} -g {new}", r"delete subscription group \[{new}\]"),
+    (BOTH, "getBrokerConfig -b {broker}", r"brokerName += +{name}"),
+    (BOTH, "updateBrokerConfig -b {broker} -k fileReservedTime -v 48", r"update broker config success, {broker}"),
+    (BOTH, "brokerStatus -b {broker}", r"putTps +: "),
+    (BOTH, "clusterList", r"DefaultCluster +{name} +0 +{broker}"),
+    (BOTH, "clusterList -m", r"#InTotalYest"),
+    (BOTH, "brokerConsumeStats -b {broker}", r"Diff Total: \d+"),
+    (BOTH, "sendMsgStatus -b {name} -c 2 -s 64", r"sendStatus=SEND_OK"),
+    (BOTH, "checkMsgSendRT -t {topic} -a 2 -s 64", r"{name} +\d+ +true"),
+    (BOTH, "sendMessage -t {topic} -p body -k sent -c TagS", r"{name} +\d+ +SEND_OK"),
+    (V5, "queryMsgById -i {offset_id} -t {topic}", r"Keys: +\[{key}\]"),
+    (V4, "queryMsgById -i {offset_id}", r"Keys: +\[{key}\]"),
+    (BOTH, "queryMsgByKey -t {topic} -k {key}", r"{id} +{queue} +0"),
+    (BOTH, "queryMsgByUniqueKey -t {topic} -i {id}", r"Keys: +\[{key}\]"),
+    (BOTH, "queryMsgByOffset -t {topic} -b {name} -i {queue} -o 0", r"Keys: +\[{key}\]"),
+    (BOTH, "printMsg -t {topic}", r"MSGID: {id}"),
+    (BOTH, "printMsgByQueue -t {topic} -a {name} -i {queue} -p true", r"MSGID: {id}"),
+    (BOTH, "consumeMessage -t {topic}", r"MSGID: {id}"),
+    (BOTH, "queryCq -t {topic} -q {queue} -i 0 -b {broker}", r"tagsCode=65"),
+    (BOTH, "producerConnection -g {producers} -t {topic}", r"0001 +127\.0\.0\.1@producer"),
+    (BOTH, "consumerConnection -g {group}", r"127\.0\.0\.1@push_consumer"),
+    (BOTH, "producer -b {broker}", r"producer group \({producers}\) instance"),
+    (BOTH, "consumerProgress -g {group}", r"{topic} +{name} +{queue} +\d+ +\d+"),
+    (BOTH, "consumerProgress", r"{group}[^\n]* +1 +"),
+    (BOTH, "consumerStatus -g {group}", r"127\.0\.0\.1@push_consumer"),
+    (BOTH, "consumerStatus -g {group} -s", r"127\.0\.0\.1@push_consumer"),
+    (BOTH, "resetOffsetByTime -g {group} -t {topic} -s now", r"{name} +{queue} +\d"),
+    (BOTH, "skipAccumulatedMessage -g {group} -t {topic}", r"{name} +{queue} +\d"),
+    (BOTH, "updateKvConfig -s {new} -k key -v value", r"kv config to namespace success"),
+    (BOTH, "deleteKvConfig -s {new} -k key", r"delete kv config from namespace success"),
+    (BOTH, "wipeWritePerm -b {name}", r"wipe write perm of broker\[{name}\][^\n]*OK"),
+    (BOTH, "addWritePerm -b {name}", r"add write perm of broker\[{name}\][^\n]*OK"),
+    (BOTH, "getNamesrvConfig", r"listenPort += +\d+"),
+    (BOTH, "updateNamesrvConfig -k clusterTest -v false", r"update name server config success"),
+    (BOTH, "cleanExpiredCQ -b {broker}", r"success"),
+    (BOTH, "cleanUnusedTopic -b {broker}", r"success"),
+    (BOTH, "deleteExpiredCommitLog -b {broker}", r"success"),
+    (BOTH, "statsAll", r"{topic} +{group}"),
+    (BOTH, "exportMetadata -c DefaultCluster -f {folder}", r"export {folder}/metadata.json success"),
+    (V5, "exportConfigs -c DefaultCluster -f {folder}", r"export {folder}/configs.json success"),
+    (V5, "exportMetrics -c DefaultCluster -f {folder}", r"export {folder}/metrics.json success"),
+    (BOTH, "deleteTopic -c DefaultCluster -t {new}", r"delete topic \[{new}\] from NameServer success"),
+    (V5, "haStatus -b {broker}", r"#MasterAddr\t{broker}"),
+    (V5, "setConsumeMode -b {broker} -t {topic} -g {new} -m PULL", r"consume mode\[PULL\]"),
+]
+
+
+@pytest.fixture
+def names(cluster: Cluster, java_533: JavaPeer, unique: Unique, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """What the commands speak of: a topic with a message, its producer and its consumer, both alive."""
+    topic, group, producers, key = unique("topic"), unique("consumers"), unique("producers"), unique("key")
+    with java_533.producer(producers, cluster.address) as producer:
+        sent = producer.send(Outgoing(topic, b"body", tags="A", keys=key))
+        with java_533.push_consumer(group, cluster.address, [topic]) as consumer:
+            consumer.wait(1)
+            yield {
+                "broker": cluster.broker.address,
+                "name": cluster.broker.name,
+                "topic": topic,
+                "group": group,
+                "producers": producers,
+                "new": unique("new"),
+                "key": key,
+                "id": sent.msg_id,
+                "offset_id": sent.offset_msg_id or "",
+                "queue": str(sent.queue.queue_id),
+                "folder": str(tmp_path),
+            }
+
+
+@pytest.mark.parametrize("version", JAVA_VERSIONS)
+def test_commands(cluster: Cluster, mqadmin: RunMqAdmin, version: JavaVersion, names: dict[str, str]) -> None:
+    escaped = {key: re.escape(value) for key, value in names.items()}
+    wrong = []
+    for versions, command, pattern in COMMANDS:
+        if version in versions:
+            ran = mqadmin(version, *command.format(**names).split(), "-n", cluster.address)
+            if ran.exit or not re.search(pattern.format(**escaped), ran.stdout):
+                wrong.append(f"{command}: exit {ran.exit}\n{ran.stdout[:600]}\n{ran.stderr[:600]}")
+    assert not wrong, "\n\n".join(wrong)
