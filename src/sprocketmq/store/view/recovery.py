@@ -8,13 +8,16 @@ skip what they have.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from sprocketmq.errors import StoreCorrupt
 from sprocketmq.protocol.record import Record
 from sprocketmq.store.checkpoint import Checkpoint
 from sprocketmq.store.view.log import Damage, LogView
 from sprocketmq.store.view.queue import QueueView
+
+#: Whether a record was safe at the checkpoint and its queue points at it; None for one that has no queue entry.
+Vouched = Callable[[Record], bool | None]
 
 
 def clean_start(log: LogView, queues: Iterable[QueueView]) -> int:
@@ -39,11 +42,11 @@ def crash_start(log: LogView, checkpoint: Checkpoint) -> int:
     return log.min_offset
 
 
-def surviving(log: LogView, start: int, checkpoint: Checkpoint) -> Iterator[Record | Damage]:
+def surviving(log: LogView, start: int, vouched: Vouched) -> Iterator[Record | Damage]:
     """The records from `start` to where the log ends.
 
-    Past the checkpoint the log ends at the first place without a whole record. What the checkpoint vouches for was
-    on disk once, so damage there takes away what it hit and nothing else.
+    It ends at the first place without a whole record, unless a record behind it was safe at the checkpoint: that one
+    proves damage in the middle, which takes away what it hit and nothing else.
     """
     damage: Damage | None = None
     for found in log.walk(start, log.limit, skip_damage=True):
@@ -51,11 +54,20 @@ def surviving(log: LogView, start: int, checkpoint: Checkpoint) -> Iterator[Reco
             damage = found if damage is None else damage._replace(end=found.end)
             continue
         if damage is not None:
-            if found.store_timestamp > checkpoint.physic_msg_timestamp:
+            if not _log_goes_on(log, found, vouched):
                 return
             yield damage
             damage = None
         yield found
+
+
+def _log_goes_on(log: LogView, first: Record, vouched: Vouched) -> bool:
+    """Whether the first record with a queue entry, from `first` on, is vouched for."""
+    for found in log.walk(first.commit_offset, log.limit, skip_damage=True):
+        verdict = vouched(found) if isinstance(found, Record) else None
+        if verdict is not None:
+            return verdict
+    return False
 
 
 def index_name(timestamp: int) -> str:

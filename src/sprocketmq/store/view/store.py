@@ -155,7 +155,7 @@ class StoreView:
         self.log_end = start = self._start()
         queued = max((queue.max_physical() for queue in self.queues.values()), default=0)
         self._cut_queues(self.log.limit)
-        for found in recovery.surviving(self.log, start, self.checkpoint):
+        for found in recovery.surviving(self.log, start, self._vouched):
             if isinstance(found, Damage):
                 self.damage.append(found)
                 continue
@@ -163,6 +163,15 @@ class StoreView:
             if self.crashed or found.commit_offset >= queued:
                 self._dispatch(found)
         self._cut_queues(self.log_end)
+
+    def _vouched(self, record: Record) -> bool | None:
+        if not dispatch.in_queue(record):
+            return None
+        if record.store_timestamp > self.stored_checkpoint.flushed_timestamp:
+            return False
+        queue = self.queues.get((record.topic, record.queue_id))
+        entry = queue.stored(record.queue_offset) if queue else None
+        return entry is not None and entry.commit_offset == record.commit_offset
 
     def _cut_queues(self, log_end: int) -> None:
         for queue in self.queues.values():
