@@ -1,0 +1,113 @@
+"""Random histories on a disk that loses power: whatever subset of the unsynced pages and names survives.
+
+The same disk is looked at by the read-only view before recovery; it must show what the store then serves.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from sprocketmq.store.config import FlushDiskType
+from tests.fault.disk import Faults, PowerCut, SimDisk, keep_everything, keep_nothing, keep_some
+from tests.fault.ledger import Ledger, TickingClock, check, check_serves, everything, open_store, small_config
+from tests.fault.source import places_in, view_of
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+class PowerCuts(RuleBasedStateMachine):
+    """Messages, flushes, checkpoints, clean stops and power cuts in any order."""
+
+    @initialize(mode=st.sampled_from(FlushDiskType))
+    def start(self, mode: FlushDiskType) -> None:
+        self.config = small_config(flush_disk_type=mode)
+        self.clock = TickingClock()
+        self.disk = SimDisk()
+        self.ledger = Ledger()
+        self.store = open_store(self.disk, self.config, self.clock)
+
+    @rule(sizes=st.lists(st.integers(0, 900), min_size=1, max_size=12))
+    def send(self, sizes: list[int]) -> None:
+        for size in sizes:
+            assert self.ledger.put(self.store, size) is not None
+
+    @rule()
+    def flush(self) -> None:
+        self.ledger.flush(self.store)
+
+    @rule()
+    def flush_queues(self) -> None:
+        self.store.queues.flush(0)
+
+    @rule(minutes=st.integers(0, 2))
+    def checkpoint(self, minutes: int) -> None:
+        self.ledger.flush(self.store)
+        self.store.write_checkpoint()
+        self.clock.time += minutes * 60_000
+
+    @rule()
+    def stop_and_start(self) -> None:
+        self.store.close()
+        self.ledger.flush_on_close()
+        self.store = open_store(self.disk, self.config, self.clock)
+        found = check(self.store, self.ledger)
+        assert set(found) == set(self.ledger.sent)
+
+    @rule()
+    def kill(self) -> None:
+        """The process dies, the kernel lives: nothing at all is lost."""
+        self.store.abandon()
+        self._come_back(self.disk.power_cut(keep_everything))
+        assert set(everything(self.store)) == set(self.ledger.sent)
+
+    @rule(seed=SEEDS, share=st.sampled_from([0.1, 0.5, 0.9]))
+    def lose_power(self, seed: int, share: float) -> None:
+        self.store.abandon()
+        self._come_back(self.disk.power_cut(keep_some(Random(seed), share=share)))
+
+    @rule()
+    def lose_everything_unsynced(self) -> None:
+        self.store.abandon()
+        self._come_back(self.disk.power_cut(keep_nothing))
+
+    @rule(seed=SEEDS, step=st.integers(1, 60))
+    def lose_power_twice(self, seed: int, step: int) -> None:
+        """The second time while the store recovers from the first."""
+        random = Random(seed)
+        self.store.abandon()
+        disk = self.disk.power_cut(keep_some(random))
+        disk.faults = Faults(cut_at=step)
+        try:
+            open_store(disk, self.config, self.clock).abandon()
+        except PowerCut:
+            pass
+        self._come_back(disk.power_cut(keep_some(random)))
+
+    @precondition(lambda self: hasattr(self, "store"))
+    @invariant()
+    def nothing_unflushed_is_read(self) -> None:
+        if self.config.sync_flush:
+            assert set(everything(self.store)) <= set(self.ledger.acknowledged)
+
+    def _come_back(self, disk: SimDisk) -> None:
+        shown = places_in(view_of(disk))
+        self.disk = disk
+        self.store = open_store(disk, self.config, self.clock)
+        found = check(self.store, self.ledger)
+        assert shown == found
+        self.ledger.power_lost(found)
+        check_serves(self.store, self.ledger)
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            self.store.abandon()
+
+
+TestPowerCuts = PowerCuts.TestCase
+TestPowerCuts.settings = settings(
+    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
