@@ -255,6 +255,27 @@ class SimDisk:
             after.names[path] = after.durable_names[path] = copy
         return after
 
+    def copy(self) -> SimDisk:
+        """The same disk once more, everything on it being safe; what happens to one does not happen to the other."""
+        return self.power_cut(keep_everything)
+
+    def damage(self, path: Path, at: int, data: bytes) -> None:
+        """Change bytes behind everybody's back."""
+        node = self._node(path)
+        for content in (node.live, node.clean, node.durable):
+            content[at : at + len(data)] = data
+
+    def set_size(self, path: Path, size: int) -> None:
+        """Cut a file short, or fill it up with zeros, behind everybody's back."""
+        self._resize(path, self._node(path), size)
+        self._node(path).durable_size = size
+
+    def lose(self, path: Path) -> None:
+        """A file or folder that is gone."""
+        for names in (self.names, self.durable_names):
+            for name in [name for name in names if name == path or path in name.parents]:
+                del names[name]
+
     def _rename_all(self, folder: Path, *changes: tuple[Path, Node | None]) -> None:
         change = NameChange(folder, changes)
         self._apply(self.names, change)

@@ -118,7 +118,7 @@ class CommitLog:
         try:
             if self._last is None:
                 self.open_at(writer.wrote_offset)
-            elif size + BLANK_BYTES > self.file_size - writer.position:
+            if size + BLANK_BYTES > self.file_size - writer.position:
                 self._roll()
             self._allocate(writer.position + size + BLANK_BYTES)
             self._place(writer.position)
