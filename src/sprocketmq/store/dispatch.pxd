@@ -1,6 +1,6 @@
 # The C types of dispatch.py.
 from sprocketmq.protocol.octets cimport cut, find, i32, i64, is_ascii, same, text
-from sprocketmq.protocol.record cimport NO_MAGIC, WHOLE
+from sprocketmq.protocol.record cimport FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
 from sprocketmq.protocol.record cimport Layout as RecordLayout
 from sprocketmq.store.indexcursor cimport IndexCursor
 from sprocketmq.store.memory cimport as_int32, ascii_hash, pointer
@@ -31,11 +31,11 @@ cdef class Dispatcher:
     @cython.locals(of_topic=dict)
     cpdef QueueCursor queue(self, str topic, int queue_id)
 
-    @cython.locals(p=cython.p_uchar, layout=RecordLayout, kind=int)
+    @cython.locals(p=cython.p_uchar, layout=RecordLayout, kind=int, cursor=QueueCursor)
     cpdef int walk(self, object view, long long base, Py_ssize_t at, Py_ssize_t end, bint check_crc) except -1
 
-    @cython.locals(layout=RecordLayout, cursor=QueueCursor)
-    cdef void dispatch_located(self, unsigned char* p, long long commit_offset) except *
+    @cython.locals(layout=RecordLayout, queue_id=int, queue_offset=cython.longlong)
+    cdef QueueCursor queue_of(self, unsigned char* p, long long commit_offset)
 
     @cython.locals(kind=int, tags_code=cython.longlong)
     cdef void dispatch(

@@ -20,13 +20,14 @@ try:
 except ImportError:
     from sprocketmq import _shadow as cython
 
+from sprocketmq.errors import MessageIllegal
 from sprocketmq.protocol.record import Layout as RecordLayout
 from sprocketmq.store.indexcursor import IndexCursor
 from sprocketmq.store.queuecursor import QueueCursor
 
 if not cython.compiled:
     from sprocketmq.protocol.octets import cut, find, i32, i64, is_ascii, same, text
-    from sprocketmq.protocol.record import NO_MAGIC, WHOLE
+    from sprocketmq.protocol.record import FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
     from sprocketmq.store.memory import Pointer, as_int32, ascii_hash, pointer
 
 _TAGS, _KEYS, _DELAY, _UNIQUE_KEY = b"TAGS", b"KEYS", b"DELAY", b"UNIQ_KEY"
@@ -78,18 +79,31 @@ class Dispatcher:
                 kind = NO_MAGIC  # a record of another place: left over, not written here
             if kind != WHOLE:
                 return kind
-            self.dispatch_located(p, base + at)
+            cursor = self.queue_of(p, base + at)
+            if cursor is None:
+                return WRONG_PARTS
+            self.dispatch(
+                cursor, p, layout.properties_at, layout.properties_end, base + at, layout.size, layout.sys_flag,
+                i64(p, at + 20), i64(p, layout.store_time_at),
+            )  # fmt: skip
             at += layout.size
             self.dispatched_offset = base + at
         return kind
 
-    def dispatch_located(self, p: Pointer, commit_offset: int) -> None:
+    def queue_of(self, p: Pointer, commit_offset: int) -> QueueCursor | None:
+        """The queue of the record that was just located; None when what its header says cannot be.
+
+        No checksum covers the header. But a topic has a legal name, and so many messages as the record's queue offset
+        says must have had room before it in the log.
+        """
         layout = self._layout
-        cursor = self.queue(text(p, layout.topic_at, layout.topic_end), i32(p, layout.at + 12))
-        self.dispatch(
-            cursor, p, layout.properties_at, layout.properties_end, commit_offset, layout.size, layout.sys_flag,
-            i64(p, layout.at + 20), i64(p, layout.store_time_at),
-        )  # fmt: skip
+        queue_id, queue_offset = i32(p, layout.at + 12), i64(p, layout.at + 20)
+        if queue_id < 0 or queue_offset < 0 or queue_offset > commit_offset // FIXED_BYTES:
+            return None
+        try:
+            return self.queue(text(p, layout.topic_at, layout.topic_end), queue_id)
+        except (MessageIllegal, UnicodeDecodeError):
+            return None
 
     def dispatch(
         self, cursor: QueueCursor, p: Pointer, at: int, end: int, commit_offset: int, size: int, sys_flag: int,

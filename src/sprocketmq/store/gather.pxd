@@ -1,5 +1,5 @@
 # The C types of gather.py.
-from sprocketmq.protocol.octets cimport i32, i64
+from sprocketmq.protocol.octets cimport i32, i64, same
 from sprocketmq.protocol.record cimport WHOLE
 from sprocketmq.protocol.record cimport Layout as RecordLayout
 from sprocketmq.store.memory cimport as_int32, pointer
@@ -25,6 +25,8 @@ cdef class Gather:
     cdef public object unit_of
     cdef public int disk_count
     cdef public Py_ssize_t disk_bytes
+    cdef bytes _topic
+    cdef int _queue_id
     cdef int _max_count
     cdef Py_ssize_t _max_bytes
     cdef long long _memory_from
@@ -49,6 +51,9 @@ cdef class Gather:
 
     @cython.locals(base=cython.longlong, at=Py_ssize_t, layout=RecordLayout)
     cdef bint find(self, long long commit_offset, int size) except -1
+
+    @cython.locals(p=cython.p_uchar, layout=RecordLayout, length=Py_ssize_t)
+    cdef bint belongs(self, Py_ssize_t at, long long commit_offset) except -1
 
     cdef long long removed(self, long long commit_offset) noexcept
 

@@ -19,7 +19,7 @@ from sprocketmq.protocol.record import Layout as RecordLayout
 from sprocketmq.store.consumequeue_ext_format import ExtUnit, is_ext_address
 
 if not cython.compiled:
-    from sprocketmq.protocol.octets import i32, i64
+    from sprocketmq.protocol.octets import i32, i64, same
     from sprocketmq.protocol.record import WHOLE
     from sprocketmq.store.consumequeue_format import ENTRY_SIZE
     from sprocketmq.store.memory import Pointer, as_int32, pointer
@@ -45,7 +45,7 @@ class Gather:
     """
 
     def __init__(
-        self, view_of: Callable[[int], memoryview | None], file_size: int, max_count: int, max_bytes: int,
+        self, topic: bytes, queue_id: int, view_of: Callable[[int], memoryview | None], file_size: int, max_count: int, max_bytes: int,
         memory_from: int, check_below: int,
     ) -> None:  # fmt: skip
         self.status = NO_MATCHED_MESSAGE
@@ -57,6 +57,8 @@ class Gather:
         self.unit_of: Callable[[int], ExtUnit | None] | None = None
         self.disk_count = max_count
         self.disk_bytes = max_bytes
+        self._topic = topic
+        self._queue_id = queue_id
         self._max_count = max_count
         self._max_bytes = max_bytes
         self._memory_from = memory_from
@@ -125,7 +127,20 @@ class Gather:
         layout = self._layout
         if layout.locate(self._p, at, at + size) != WHOLE or layout.size != size:
             return False
-        return commit_offset >= self._check_below or layout.check(self._p) == WHOLE
+        return commit_offset >= self._check_below or self.belongs(at, commit_offset)
+
+    def belongs(self, at: int, commit_offset: int) -> bool:
+        """Whether what the disk holds is sound and the very message asked for; no checksum covers a record's header."""
+        p, layout = self._p, self._layout
+        length = layout.topic_end - layout.topic_at
+        return (
+            layout.check(p) == WHOLE
+            and i32(p, at + 12) == self._queue_id
+            and i64(p, at + 20) == self.next_offset - 1
+            and i64(p, at + 28) == commit_offset
+            and length == len(self._topic)
+            and same(p, layout.topic_at, self._topic, 0, length)
+        )
 
     def removed(self, commit_offset: int) -> int:
         """A file that is gone takes all its records along; a damaged record only itself."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from sprocketmq.errors import BodyError
 from sprocketmq.protocol.record import MAGIC_V1, MAGIC_V2, WHOLE, check_record, decode_record
 from sprocketmq.store.files import File
+from sprocketmq.store.layout import is_topic_name
 
 _CHUNK = 4 << 20
 _MAGICS = (MAGIC_V1.to_bytes(4, "big", signed=True), MAGIC_V2.to_bytes(4, "big", signed=True))
@@ -39,7 +41,10 @@ def record_at(view: memoryview, base: int, at: int) -> Found | None:
     kind, size = check_record(view, at, len(view))
     if kind != WHOLE or int.from_bytes(view[at + 28 : at + 36], "big") != base + at:
         return None
-    return Found(base + at, size)
+    try:
+        return Found(base + at, size) if is_topic_name(topic_and_place(view, at)[0]) else None
+    except BodyError:
+        return None
 
 
 def _next_magic(view: memoryview, at: int, end: int) -> int:
