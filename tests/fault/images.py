@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sprocketmq.store.config import StoreConfig
 from tests.fault.disk import SimDisk
 from tests.fault.ledger import ROOT, Ledger, Place, TickingClock, open_store, small_config
+
+from sprocketmq.store.config import StoreConfig
 
 CHECKPOINT = ROOT / "checkpoint"
 ABORT = ROOT / "abort"
@@ -41,7 +42,9 @@ class Image:
     def overlapping(self, begin: int, end: int) -> frozenset[Place]:
         """The messages that have a byte in [begin, end) of the log."""
         return frozenset(
-            place for place in self.places if place.commit_offset < end and begin < place.commit_offset + self.size_of(place)
+            place
+            for place in self.places
+            if place.commit_offset < end and begin < place.commit_offset + self.size_of(place)
         )
 
 
@@ -65,6 +68,4 @@ def make_image(count: int, *, clean: bool, checkpoint: bool = True, body: int = 
 
 def copy_of(ledger: Ledger) -> Ledger:
     """So that what one test sends does not show in the next."""
-    return Ledger(
-        dict(ledger.sent), dict(ledger.acknowledged), dict(ledger.waiting), dict(ledger.keys), ledger.number
-    )
+    return Ledger(dict(ledger.sent), dict(ledger.acknowledged), dict(ledger.waiting), dict(ledger.keys), ledger.number)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.fault.disk import SimDisk, SimFile
+from tests.fault.ledger import Place, small_config
+
 from sprocketmq.store.view import StoreView
 from sprocketmq.store.view.sizes import Sizes
 from sprocketmq.store.view.source import ByteFile, Entry
-from tests.fault.disk import SimDisk, SimFile
-from tests.fault.ledger import Place, small_config
 
 
 class _SimBytes:

@@ -10,11 +10,11 @@ from random import Random
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-
-from sprocketmq.store.config import FlushDiskType
 from tests.fault.disk import Faults, PowerCut, SimDisk, keep_everything, keep_nothing, keep_some
 from tests.fault.ledger import Ledger, TickingClock, check, check_serves, everything, open_store, small_config
 from tests.fault.source import places_in, view_of
+
+from sprocketmq.store.config import FlushDiskType
 
 SEEDS = st.integers(0, 2**32 - 1)
 

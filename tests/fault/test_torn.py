@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.fault.disk import SimDisk
 from tests.fault.images import Image, copy_of, make_image
 from tests.fault.ledger import Ledger, Place, TickingClock, check, check_serves, everything, open_store
 from tests.fault.source import places_in, view_of
-
 
 
 @pytest.fixture(scope="module")

@@ -45,8 +45,8 @@ class Gather:
     """
 
     def __init__(
-        self, topic: bytes, queue_id: int, view_of: Callable[[int], memoryview | None], file_size: int, max_count: int, max_bytes: int,
-        memory_from: int, check_below: int,
+        self, topic: bytes, queue_id: int, view_of: Callable[[int], memoryview | None], file_size: int,
+        max_count: int, max_bytes: int, memory_from: int, check_below: int,
     ) -> None:  # fmt: skip
         self.status = NO_MATCHED_MESSAGE
         self.next_offset = 0

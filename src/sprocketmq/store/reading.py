@@ -120,7 +120,8 @@ class Reader:
         end = min(high * ENTRY_SIZE, base + queue.file_size, at + max(config.max_filter_message_size, max_count * 20))
         log_end = self._log.max_offset
         gather = Gather(
-            queue.topic.encode(), queue.queue_id, self._log.view_of, self._log.file_size, min(max_count, config.max_transfer_count_on_message_in_memory),
+            queue.topic.encode(), queue.queue_id, self._log.view_of, self._log.file_size,
+            min(max_count, config.max_transfer_count_on_message_in_memory),
             min(max_bytes, config.max_transfer_bytes_on_message_in_memory), log_end - self._memory, self.check_below,
         )  # fmt: skip
         gather.disk_count = config.max_transfer_count_on_message_in_disk
