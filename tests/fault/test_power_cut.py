@@ -5,6 +5,7 @@ The same disk is looked at by the read-only view before recovery; it must show w
 
 from __future__ import annotations
 
+from contextlib import suppress
 from random import Random
 
 from hypothesis import HealthCheck, settings
@@ -81,10 +82,8 @@ class PowerCuts(RuleBasedStateMachine):
         self.store.abandon()
         disk = self.disk.power_cut(keep_some(random))
         disk.faults = Faults(cut_at=step)
-        try:
+        with suppress(PowerCut):
             open_store(disk, self.config, self.clock).abandon()
-        except PowerCut:
-            pass
         self._come_back(disk.power_cut(keep_some(random)))
 
     @precondition(lambda self: hasattr(self, "store"))

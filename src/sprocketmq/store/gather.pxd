@@ -39,7 +39,7 @@ cdef class Gather:
     cdef unsigned char* _p
     cdef Py_ssize_t _start, _end
 
-    @cython.locals(p=cython.p_uchar, skip_to=cython.longlong, commit_offset=cython.longlong, size=int,
+    @cython.locals(p=cython.p_uchar, commit_offset=cython.longlong, size=int,
                    tags_code=cython.longlong)
     cpdef void run(
         self, object entries, Py_ssize_t at, Py_ssize_t end, long long queue_offset, object codes, object rule
@@ -54,8 +54,6 @@ cdef class Gather:
 
     @cython.locals(p=cython.p_uchar, layout=RecordLayout, length=Py_ssize_t)
     cdef bint belongs(self, Py_ssize_t at, long long commit_offset) except -1
-
-    cdef long long removed(self, long long commit_offset) noexcept
 
     @cython.locals(layout=RecordLayout)
     cdef bint matches(self, object rule) except -1

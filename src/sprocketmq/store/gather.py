@@ -77,7 +77,6 @@ class Gather:
         `codes` are the hashes of the tags wanted, None for all; `rule` is a MessageFilter or None.
         """
         p: Pointer = pointer(entries)
-        skip_to = -1
         self.next_offset = queue_offset
         while at < end:
             commit_offset = i64(p, at)
@@ -88,10 +87,11 @@ class Gather:
             self.next_offset += 1
             tags_code = i64(p, at + 12)
             at += ENTRY_SIZE
-            if commit_offset < skip_to or not self.wanted(tags_code, codes, rule):
+            if not self.wanted(tags_code, codes, rule):
                 continue
             if not self.find(commit_offset, size):
-                skip_to = self.removed(commit_offset)
+                if self.count == 0:
+                    self.status = MESSAGE_WAS_REMOVING
             elif rule is None or self.matches(rule):
                 self.add(commit_offset, size)
         self.close_view()
@@ -141,12 +141,6 @@ class Gather:
             and length == len(self._topic)
             and same(p, layout.topic_at, self._topic, 0, length)
         )
-
-    def removed(self, commit_offset: int) -> int:
-        """A file that is gone takes all its records along; a damaged record only itself."""
-        if self.count == 0:
-            self.status = MESSAGE_WAS_REMOVING
-        return self._base + self._file_size if self._view is None else commit_offset + 1
 
     def matches(self, rule: Any) -> bool:
         layout = self._layout
