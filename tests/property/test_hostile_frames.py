@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.fault.siege import withstand
+from tests.fault.siege import besieged_broker, besieged_nameserver
 
 
 async def test_nameserver(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    await withstand(tmp_path, caplog, 3_000)
+    await besieged_nameserver(tmp_path, 3_000, caplog)
+
+
+async def test_broker(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    await besieged_broker(tmp_path, 3_000, caplog)

@@ -27,13 +27,17 @@ class AdminAccess:
         address = ip_address(peer.host)
         return any(network is None or address in network for network in self._networks)
 
+    def check(self, connection: Connection) -> None:
+        """RequestRefused when the peer may not change things."""
+        if not self.allows(connection.peer):
+            remark = f"{connection.peer.host} may not change this server; its adminAllowFrom does not list it"
+            raise RequestRefused(ResponseCode.NO_PERMISSION, remark)
+
     def guard(self, handler: Handler) -> Handler:
         """`handler`, for those who are allowed."""
 
         def guarded(connection: Connection, request: Command) -> Reply:
-            if not self.allows(connection.peer):
-                remark = f"{connection.peer.host} may not change this server; its adminAllowFrom does not list it"
-                raise RequestRefused(ResponseCode.NO_PERMISSION, remark)
+            self.check(connection)
             return handler(connection, request)
 
         return guarded
