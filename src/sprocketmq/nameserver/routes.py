@@ -58,6 +58,7 @@ class RouteTable:
         if is_new and len(coming.topics.topic_config_table) == 1:
             # A broker that starts has its system topics; one topic alone is the increment of one that we lost.
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the first registration of a broker brings all its topics")
+        self._leave_old_group(coming)
         ruler_before = group.ruler
         self._join(group, coming)
         if _speaks_for_group(group, coming):
@@ -69,7 +70,9 @@ class RouteTable:
 
     def unregister(self, cluster: str, name: str, address: str) -> LiveBroker | None:
         """Forget the broker at `address`; the record we had of it, if any."""
-        live = self._live.pop((cluster, address), None)
+        live = self._live.get((cluster, address))
+        if live is not None and live.name == name:
+            del self._live[cluster, address]
         self._filter_servers.pop(address, None)
         self._changes += 1
         group = self._groups.get(name)
@@ -167,6 +170,12 @@ class RouteTable:
             return False
         self._live.pop((coming.cluster, coming.address), None)
         return True
+
+    def _leave_old_group(self, coming: Registration) -> None:
+        """A broker that was given another name leaves nothing under the old one: nobody would ever expire it."""
+        live = self._live.get((coming.cluster, coming.address))
+        if live is not None and live.name != coming.name:
+            self.unregister(live.cluster, live.name, live.address)
 
     def _join(self, group: BrokerGroup, coming: Registration) -> None:
         before = group.data()

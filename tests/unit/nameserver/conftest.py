@@ -63,7 +63,7 @@ class Caller:
     def identity(name: str = "broker-a", broker_id: int = 0) -> dict[str, Any]:
         return {
             "brokerName": name,
-            "brokerAddr": f"127.0.0.1:1091{broker_id}",
+            "brokerAddr": f"127.0.0.1:{10910 + broker_id + 100 * (ord(name[-1]) - ord('a'))}",
             "clusterName": "DefaultCluster",
             "haServerAddr": f"127.0.0.1:1092{broker_id}",
             "brokerId": broker_id,

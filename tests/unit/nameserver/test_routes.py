@@ -165,6 +165,21 @@ def test_the_old_address_of_a_moved_broker_expires_without_harm(routes: RouteTab
     assert addresses(routes, "orders") == {"broker-a": {0: "10.0.0.77:10911"}}
 
 
+def test_a_renamed_broker_leaves_nothing_behind(routes: RouteTable) -> None:
+    routes.register(registration())
+    routes.register(registration("broker-b", address="10.0.0.1:10911"))
+    assert routes.group("broker-a") is None
+    assert addresses(routes, "orders") == {"broker-b": {0: "10.0.0.1:10911"}}
+
+
+def test_unregistering_under_a_wrong_name_changes_nothing(routes: RouteTable, clock: FakeClock) -> None:
+    routes.register(registration())
+    routes.unregister("DefaultCluster", "broker-b", "10.0.0.1:10911")
+    assert addresses(routes, "orders") == {"broker-a": {0: "10.0.0.1:10911"}}
+    clock.now += 121
+    assert [live.name for live in routes.expire()] == ["broker-a"]
+
+
 def test_write_permission_of_a_broker(routes: RouteTable) -> None:
     routes.register(registration())
     routes.register(registration("broker-b"))
