@@ -10,9 +10,16 @@ import click
 #: Command name to (module in sprocketmq.cli, attribute, one-line help).
 COMMANDS = {
     "up": ("up", "up", "Run a nameserver and brokers in one go."),
-    "broker": ("broker", "broker", "Run a broker."),
-    "filter": ("filter", "filter_command", "Try an SQL92 expression on a message's properties."),
     "nameserver": ("nameserver", "nameserver", "Run a nameserver."),
+    "broker": ("broker", "broker", "Run a broker, or look at one that runs."),
+    "send": ("send", "send", "Send messages."),
+    "consume": ("consume", "consume", "Print messages as they come."),
+    "topic": ("topic", "topic", "List, create, inspect and delete topics."),
+    "group": ("group", "group", "List, create, inspect and delete consumer groups."),
+    "offset": ("offset", "offset", "See and move the offsets of a group."),
+    "message": ("message", "message", "Find messages and see what became of them."),
+    "cluster": ("cluster", "cluster", "Every broker of the cluster, and whether it answers."),
+    "filter": ("filter", "filter_command", "Try an SQL92 expression on a message's properties."),
     "store": ("store", "store", "Look into a store directory: stat, scan, verify, rebuild."),
     "version": ("version", "version", "Version, and whether the hot modules are compiled."),
 }

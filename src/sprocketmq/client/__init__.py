@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sprocketmq.client.admin import AdminClient as AdminClient
     from sprocketmq.client.consumer.handlers import ConsumeResult as ConsumeResult
     from sprocketmq.client.consumer.handlers import Retry as Retry
     from sprocketmq.client.consumer.push import PushConsumer as PushConsumer
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from sprocketmq.protocol.message_queue import MessageQueue as MessageQueue
 
 _HOMES = {
+    "sprocketmq.client.admin": ("AdminClient",),
     "sprocketmq.client.consumer.handlers": ("ConsumeResult", "Retry"),
     "sprocketmq.client.consumer.push": ("PushConsumer",),
     "sprocketmq.client.errors": (

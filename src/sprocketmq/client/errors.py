@@ -57,6 +57,7 @@ class Unreachable(ClientError):
     def __init__(self, address: str, reason: str) -> None:
         super().__init__(f"{address} cannot be reached: {reason}")
         self.address = address
+        self.reason = reason
 
 
 class Offline(Unreachable):

@@ -22,6 +22,7 @@ from sprocketmq.client.sending import Sender
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.sharing import acquire, release
 from sprocketmq.client.tasks import BackgroundTasks
+from sprocketmq.client.telemetry import default_hooks
 from sprocketmq.client.trace import Tracer
 from sprocketmq.client.transaction import LocalWork, Transaction, TransactionCheck, TransactionState
 from sprocketmq.protocol.command import Command
@@ -36,7 +37,7 @@ class Producer:
         receipt = await producer.send(Message("orders", b"one apple", tag="new", keys=["42"]))
 
     Every send ends within its timeout, with a receipt or an error. `check` answers brokers that ask what became of a
-    transaction. Safe for many tasks of one event loop; `sprocketmq.sync.Producer` is the same for threads.
+    transaction. Safe for many tasks of one event loop; `sprocketmq.client.sync.Producer` is the same for threads.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Producer:
         if self._instance is not None:
             return self
         instance = self._instance = acquire(self.options, producer=self.group)
-        hooks = list(self._hooks)
+        hooks: list[SendHook] = [*self._hooks, *default_hooks()]
         if self._trace:
             self._tracer = Tracer(instance, self.group, TRACE_TOPIC if self._trace is True else self._trace)
             self.tasks.spawn(self._tracer.run(), "message trace")

@@ -25,6 +25,7 @@ class BackgroundTasks:
         task = asyncio.get_running_loop().create_task(self._guard(work, name), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: work.close())  # a task that was cancelled before it ran never began its work
         return task
 
     async def stop(self) -> None:

@@ -93,7 +93,9 @@ class RemotingTransport:
             )  # fmt: skip
 
     def _unreachable(self, address: str, error: Exception) -> Closed | Unreachable:
-        return Closed("the client was stopped") if self._closed else Unreachable(address, str(error))
+        if self._closed:
+            return Closed("the client was stopped")
+        return Unreachable(address, str(error).removeprefix(f"{address}: "))
 
 
 class NameServers:
@@ -112,7 +114,7 @@ class NameServers:
             try:
                 return await self._transport.call(address, request(code, header, body), timeout)
             except (TimedOut, Unreachable) as error:
-                reason = str(error)
+                reason = getattr(error, "reason", str(error))
                 self._current = (self._current + 1) % len(self.addresses)
         raise Offline(list(self.addresses), reason)
 

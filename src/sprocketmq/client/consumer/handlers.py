@@ -14,6 +14,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
+from contextvars import copy_context
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -79,7 +80,7 @@ class Handler:
                     verdict = await self.function(argument)
                 else:
                     loop = asyncio.get_running_loop()
-                    verdict = await loop.run_in_executor(executor, self.function, argument)
+                    verdict = await loop.run_in_executor(executor, copy_context().run, self.function, argument)
                     if inspect.isawaitable(verdict):
                         verdict = await verdict
         except Retry as retry:

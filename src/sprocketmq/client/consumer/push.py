@@ -32,6 +32,7 @@ from sprocketmq.client.sharing import acquire, release
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.client.subscription_check import check_subscription
 from sprocketmq.client.tasks import BackgroundTasks, Ticker
+from sprocketmq.client.telemetry import default_hooks
 from sprocketmq.client.trace import Tracer
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData
 from sprocketmq.protocol.bodies.running_info import ConsumeMessageDirectlyResult, ConsumerRunningInfo
@@ -233,7 +234,7 @@ class PushConsumer:
         if not self._broadcasting and not self._pop:
             self._subscriptions.setdefault(retry_topic(self.group), Subscription(retry_topic(self.group)))
         tasks = BackgroundTasks()
-        hooks = list(self._hooks)
+        hooks: list[ConsumeHook] = [*self._hooks, *default_hooks()]
         if self._trace:
             self._tracer = Tracer(instance, self.group, TRACE_TOPIC if self._trace is True else self._trace)
             tasks.spawn(self._tracer.run(), "message trace")

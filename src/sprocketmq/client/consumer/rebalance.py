@@ -16,6 +16,8 @@ from sprocketmq.protocol.message_queue import MessageQueue
 
 log = logging.getLogger(__name__)
 
+QUIET = logging.DEBUG  # a topic that nobody has sent to yet is no news
+
 
 class Consumption(Protocol):
     """How handlers are run: side by side, or in order."""
@@ -90,10 +92,9 @@ class Rebalance:
     async def _topic(self, topic: str) -> bool:
         try:
             mine = await self._allocate(topic)
-        except NoRoute:
-            return True  # nobody has sent to it yet; the route refresh will tell
         except ClientError as error:
-            log.info("rebalance put off topic=%s error=%s", topic, error)
+            level = QUIET if isinstance(error, NoRoute) else logging.INFO
+            log.log(level, "no rebalance topic=%s error=%s", topic, error)
             return False
         return await self._update(topic, mine)
 

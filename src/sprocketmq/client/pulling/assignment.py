@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from sprocketmq.client import offsets
 from sprocketmq.client.errors import ClientError, NoRoute
@@ -26,6 +27,9 @@ from sprocketmq.protocol.bodies.running_info import (
 )
 from sprocketmq.protocol.enums import CMResult, ConsumeFromWhere, ConsumeType, MessageModel
 from sprocketmq.protocol.message_queue import MessageQueue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +58,6 @@ class Assignment:
     # -- membership -------------------------------------------------------------------------------------------------
 
     async def subscribe(self, subscription: Subscription) -> None:
-        await self._instance.routes.get(subscription.topic)
         await check_subscription(self._instance, self.group, subscription)
         self._subscriptions[subscription.topic] = subscription
         await self._instance.join(consumer=self)
@@ -93,6 +96,18 @@ class Assignment:
                 break
             messages += buffer.take(limit - len(messages))
         return messages
+
+    async def poll_arrow(self, timeout: float) -> pa.RecordBatch | None:
+        from sprocketmq.client.pulling import arrow
+
+        self._finish_poll()
+        await self._wait(timeout)
+        batches = []
+        for buffer in self._in_turn():
+            if data := buffer.take_bytes():
+                batch = arrow.record_batch(data, buffer.queue.broker_name)
+                batches.append(arrow.tagged(batch, buffer.subscription.tags))
+        return arrow.joined(batches)
 
     async def commit(self, positions: Mapping[MessageQueue, int] | None = None) -> None:
         chosen = {queue: buffer.position for queue, buffer in self.buffers.items()} if positions is None else positions
@@ -144,10 +159,10 @@ class Assignment:
             try:
                 route = await self._instance.routes.get(topic)
                 members = sorted(await group_members(self._instance, self.group, route))
-            except NoRoute:
-                continue
             except ClientError as error:
-                log.info("rebalance put off topic=%s error=%s", topic, error)
+                level = logging.DEBUG if isinstance(error, NoRoute) else logging.INFO
+                log.log(level, "no rebalance topic=%s error=%s", topic, error)
+                self._tasks.spawn(self._rebalance_later(), "rebalance soon")
                 continue
             if self._instance.client_id not in members:
                 self._instance.heartbeat_soon()
@@ -156,6 +171,10 @@ class Assignment:
             await self._let_go(sorted(held - mine))
             for queue in sorted(mine - held):
                 await self._take_up(queue, subscription)
+
+    async def _rebalance_later(self) -> None:
+        await asyncio.sleep(self._settings.retry_pause)
+        self._rebalances.wake()
 
     async def _take_up(self, queue: MessageQueue, subscription: Subscription) -> None:
         buffer = QueueBuffer(queue, subscription, await self._start_offset(queue))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from sprocketmq.client import offsets
 from sprocketmq.client.errors import Closed
@@ -19,6 +19,9 @@ from sprocketmq.client.sharing import acquire, release
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import with_namespace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class PullConsumer:
@@ -119,6 +122,10 @@ class PullConsumer:
         """Messages that are there, or that come within `timeout`; an empty list when none do."""
         return await self._parts().poll(max_messages, timeout)
 
+    async def poll_arrow(self, timeout: float = 5.0) -> pa.RecordBatch | None:
+        """What is there as one Arrow record batch, without a Python object per message; None when nothing came."""
+        return await self._parts().poll_arrow(timeout)
+
     async def batches(self, max_messages: int = 1024) -> AsyncIterator[list[ReceivedMessage]]:
         """Polls without end; each batch has at least one message."""
         while True:
@@ -135,6 +142,15 @@ class PullConsumer:
         async for result in pull_range(self._running(), self.group, queue, begin, end, self.settings):
             if messages := within(result.messages(), end):
                 yield messages
+
+    async def read_range_arrow(self, queue: MessageQueue, begin: int, end: int) -> AsyncIterator[pa.RecordBatch]:
+        """As `read_range`, in Arrow record batches."""
+        from sprocketmq.client.pulling import arrow
+
+        async for result in pull_range(self._running(), self.group, queue, begin, end, self.settings):
+            batch = arrow.before(arrow.record_batch([result.data], queue.broker_name), end)
+            if batch.num_rows:
+                yield batch
 
     # -- offsets ----------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,106 @@
+"""Brokers and the cluster they form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sprocketmq.client.admin.core import AdminCore
+from sprocketmq.client.errors import ClientError
+from sprocketmq.codes import RequestCode
+from sprocketmq.protocol.bodies.connections import ProducerTableInfo
+from sprocketmq.protocol.bodies.registration import KVTable
+from sprocketmq.protocol.bodies.route import ClusterInfo
+from sprocketmq.protocol.headers.client import GetAllProducerInfoRequestHeader
+from sprocketmq.protocol.headers.nameserver import (
+    AddWritePermOfBrokerRequestHeader,
+    WipeWritePermOfBrokerRequestHeader,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerStatus:
+    """One broker, master or slave. `runtime` is empty when it does not answer; `error` then says why."""
+
+    cluster: str
+    name: str
+    id: int
+    address: str
+    runtime: Mapping[str, str]
+    error: str | None = None
+
+    @property
+    def version(self) -> str:
+        return self.runtime.get("brokerVersionDesc", "?")
+
+    def rate(self, key: str) -> float:
+        """The first of three averages, as in `putTps`; 0 while there are no samples."""
+        parts = self.runtime.get(key, "").split()
+        return float(parts[0]) if parts else 0.0
+
+
+class Brokers:
+    def __init__(self, core: AdminCore) -> None:
+        self._core = core
+
+    async def cluster(self) -> ClusterInfo:
+        return await self._core.cluster()
+
+    async def status(self) -> list[BrokerStatus]:
+        """Every broker that a nameserver knows, with what it says of itself."""
+        info = await self._core.cluster()
+        return [
+            await self._status(data.cluster, name, broker_id, address)
+            for name, data in sorted(info.broker_addr_table.items(), key=lambda item: (item[1].cluster, item[0]))
+            for broker_id, address in sorted(data.broker_addrs.items())
+        ]
+
+    async def runtime(self, broker: str) -> dict[str, str]:
+        """What the broker says of itself: rates, offsets, disk, queues."""
+        address = await self._core.master(broker)
+        return dict((await self._core.fetch(KVTable, address, RequestCode.GET_BROKER_RUNTIME_INFO)).table)
+
+    async def config(self, broker: str) -> dict[str, str]:
+        address = await self._core.master(broker)
+        text = (await self._core.call(address, RequestCode.GET_BROKER_CONFIG)).body.decode()
+        pairs = (line.partition("=") for line in text.splitlines() if "=" in line and not line.startswith("#"))
+        return {key.strip(): value.strip() for key, _, value in pairs}
+
+    async def set_config(self, broker: str, key: str, value: str) -> None:
+        """Change one setting of a running broker; brokers refuse keys that are not safe to change."""
+        address = await self._core.master(broker)
+        await self._core.call(address, RequestCode.UPDATE_BROKER_CONFIG, body=f"{key}={value}\n".encode())
+
+    async def producers(self, broker: str) -> ProducerTableInfo:
+        """Every producer that is connected."""
+        return await self._core.fetch(
+            ProducerTableInfo,
+            await self._core.master(broker),
+            RequestCode.GET_ALL_PRODUCER_INFO,
+            GetAllProducerInfoRequestHeader(),
+        )
+
+    async def wipe_write_perm(self, broker_name: str) -> None:
+        """No producer is routed to the broker any more: the way to retire it."""
+        header = WipeWritePermOfBrokerRequestHeader(broker_name=broker_name)
+        await self._core.instance.nameservers.call_all(RequestCode.WIPE_WRITE_PERM_OF_BROKER, header, timeout=5.0)
+
+    async def add_write_perm(self, broker_name: str) -> None:
+        header = AddWritePermOfBrokerRequestHeader(broker_name=broker_name)
+        await self._core.instance.nameservers.call_all(RequestCode.ADD_WRITE_PERM_OF_BROKER, header, timeout=5.0)
+
+    async def clean_expired_queues(self, broker: str) -> None:
+        await self._core.call(await self._core.master(broker), RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
+
+    async def delete_expired_log(self, broker: str) -> None:
+        await self._core.call(await self._core.master(broker), RequestCode.DELETE_EXPIRED_COMMITLOG)
+
+    async def clean_unused_topics(self, broker: str) -> None:
+        await self._core.call(await self._core.master(broker), RequestCode.CLEAN_UNUSED_TOPIC)
+
+    async def _status(self, cluster: str, name: str, broker_id: int, address: str) -> BrokerStatus:
+        try:
+            table = await self._core.fetch(KVTable, address, RequestCode.GET_BROKER_RUNTIME_INFO)
+        except ClientError as error:
+            return BrokerStatus(cluster, name, broker_id, address, {}, str(error))
+        return BrokerStatus(cluster, name, broker_id, address, table.table)

@@ -1,0 +1,114 @@
+"""What the parts of the admin client share: which brokers there are, and requests to all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
+
+from sprocketmq.client.errors import ClientError, NoRoute
+from sprocketmq.client.instance import ClientInstance
+from sprocketmq.client.routes import MASTER, Route
+from sprocketmq.client.transport import check
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.errors import ConfigError
+from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.route import BrokerData, ClusterInfo
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.names import with_namespace
+
+B = TypeVar("B")
+T = TypeVar("T")
+
+TIMEOUT_S = 5.0
+
+
+class AdminCore:
+    def __init__(self, instance: ClientInstance) -> None:
+        self.instance = instance
+
+    def name(self, name: str) -> str:
+        """The full name of a topic or group."""
+        return with_namespace(self.instance.options.namespace, name)
+
+    # -- requests ---------------------------------------------------------------------------------------------------
+
+    async def nameserver(self, code: int, header: object | None = None, *, body: bytes = b"") -> Command:
+        answer = await self.instance.nameservers.call(code, header, timeout=TIMEOUT_S, body=body)
+        return check(answer)
+
+    async def call(self, address: str, code: int, header: object | None = None, *, body: bytes = b"") -> Command:
+        return await self.instance.call(address, code, header, body=body, timeout=TIMEOUT_S)
+
+    async def fetch(self, cls: type[B], address: str, code: int, header: object | None = None) -> B:
+        return codec.decode(cls, (await self.call(address, code, header)).body)
+
+    async def each(self, addresses: Mapping[str, str], ask: Callable[[str], Awaitable[T]]) -> dict[str, T]:
+        """`ask` of every broker at once, by broker name. One that fails fails the whole: half a truth misleads."""
+        results = await asyncio.gather(*(ask(address) for address in addresses.values()))
+        return dict(zip(addresses, results, strict=True))
+
+    async def each_that_knows(self, addresses: Mapping[str, str], ask: Callable[[str], Awaitable[T]]) -> dict[str, T]:
+        """As `each`, for what only some brokers know: those that refuse are left out, unless all do."""
+        results = await asyncio.gather(*(ask(address) for address in addresses.values()), return_exceptions=True)
+        answers: dict[str, T] = {}
+        errors: list[BaseException] = []
+        for name, result in zip(addresses, results, strict=True):
+            if isinstance(result, BaseException):
+                errors.append(result)
+            else:
+                answers[name] = result
+        if errors and not answers:
+            raise errors[0]
+        return answers
+
+    # -- brokers ----------------------------------------------------------------------------------------------------
+
+    async def cluster(self) -> ClusterInfo:
+        return codec.decode(ClusterInfo, (await self.nameserver(RequestCode.GET_BROKER_CLUSTER_INFO)).body)
+
+    async def masters(self, cluster: str | None = None, broker: str | None = None) -> dict[str, str]:
+        """Master addresses by broker name: of all brokers, of one cluster, or of one broker."""
+        found = {
+            name: data.broker_addrs[MASTER]
+            for name, data in sorted((await self.cluster()).broker_addr_table.items())
+            if MASTER in data.broker_addrs and _wanted(data, cluster, broker)
+        }
+        if not found:
+            wanted = f"broker {broker}" if broker else f"cluster {cluster}" if cluster else "any broker"
+            raise NoRoute(wanted, "no nameserver knows a master of it")
+        return found
+
+    async def master(self, broker: str) -> str:
+        """The address of a broker given by name, or the address itself."""
+        return broker if ":" in broker else (await self.masters(broker=broker))[broker]
+
+    async def route(self, topic: str) -> Route:
+        return await self.instance.routes.fetch(self.name(topic))
+
+    async def topic_masters(self, topic: str) -> dict[str, str]:
+        route = await self.route(topic)
+        return {name: address for name in sorted(route.addresses) if (address := route.master(name)) is not None}
+
+    async def group_masters(self, group: str) -> dict[str, str]:
+        """The brokers that know the group: those of its retry topic, or all when it has none."""
+        try:
+            return await self.topic_masters(f"%RETRY%{self.name(group)}")
+        except ClientError as error:
+            if not isinstance(error, NoRoute):
+                raise
+        return await self.masters()
+
+
+def _wanted(data: BrokerData, cluster: str | None, broker: str | None) -> bool:
+    return (cluster is None or data.cluster == cluster) and (broker is None or data.broker_name == broker)
+
+
+def is_unknown_code(error: ClientError) -> bool:
+    """Whether an older broker refused because it does not know the request."""
+    return getattr(error, "code", None) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+
+
+def one_target(cluster: str | None, broker: str | None) -> None:
+    if cluster and broker:
+        raise ConfigError("a cluster and a broker exclude one another")

@@ -1,0 +1,133 @@
+"""Finding messages: by id, by key, by place, and what became of them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from sprocketmq.client.admin.core import AdminCore
+from sprocketmq.client.admin.groups import Groups
+from sprocketmq.client.admin.topics import Topics
+from sprocketmq.client.errors import ClientError, Refused
+from sprocketmq.client.pulls import PullRequest, PullStatus, pull
+from sprocketmq.client.received import ReceivedMessage, split_records
+from sprocketmq.client.subscription import Subscription
+from sprocketmq.client.trace_records import TraceRecord, parse_records
+from sprocketmq.client.transport import request
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.running_info import ConsumeMessageDirectlyResult
+from sprocketmq.protocol.headers.client import ConsumeMessageDirectlyResultRequestHeader
+from sprocketmq.protocol.headers.query import QueryMessageRequestHeader, ViewMessageRequestHeader
+from sprocketmq.protocol.hosts import host_text
+from sprocketmq.protocol.ids import decode_offset_message_id
+from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.names import TRACE_TOPIC
+
+TOOLS_GROUP = "TOOLS_CONSUMER"
+FOREVER_MS = 2**63 - 1
+_MOST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """What became of a message in one group."""
+
+    group: str
+    state: str  # consumed, pending, filtered, offline, unknown
+    detail: str = ""
+
+
+class Messages:
+    def __init__(self, core: AdminCore, topics: Topics, groups: Groups) -> None:
+        self._core, self._topics, self._groups = core, topics, groups
+
+    async def get(self, message_id: str, topic: str | None = None) -> ReceivedMessage:
+        """By the broker's id, or, with a topic, by the sender's. Raises Refused when there is no such message."""
+        if topic is not None:
+            found = await self._query(topic, message_id, 0, FOREVER_MS, _MOST, unique=True)
+            same = [message for message in found if message.message_id == message_id]
+            if same:
+                return max(same, key=lambda message: message.record.store_timestamp)
+            try:
+                return await self._view(message_id)
+            except ClientError:
+                raise Refused(ResponseCode.NO_MESSAGE, f"no message {message_id} in topic {topic}") from None
+        return await self._view(message_id)
+
+    async def find(
+        self, topic: str, key: str, *, begin_ms: int = 0, end_ms: int = FOREVER_MS, limit: int = 64
+    ) -> list[ReceivedMessage]:
+        """The messages of a topic that carry `key`, oldest first."""
+        found = await self._query(topic, key, begin_ms, end_ms, limit, unique=False)
+        return sorted((m for m in found if key in m.keys), key=lambda m: m.record.store_timestamp)[:limit]
+
+    async def at(self, queue: MessageQueue, offset: int) -> ReceivedMessage | None:
+        """The message at an offset of a queue; None when there is none (any more)."""
+        asked = PullRequest(queue, offset, Subscription(queue.topic), 1)
+        result = await pull(self._core.instance, TOOLS_GROUP, asked)
+        if result.status is not PullStatus.FOUND:
+            return None
+        return next((message for message in result.messages() if message.queue_offset == offset), None)
+
+    async def track(self, message: ReceivedMessage) -> list[Track]:
+        """Which groups have consumed it, judged by how far they are in its queue."""
+        topic = message.stored_topic
+        names = await self._topics.groups(topic)
+        return [await self._track(group, message) for group in names]
+
+    async def trace(self, message_id: str, *, topic: str = TRACE_TOPIC) -> list[TraceRecord]:
+        """What producers and consumers that trace have recorded of a message, oldest first."""
+        found = await self._query(topic, message_id, 0, FOREVER_MS, 64, unique=False)
+        records = [record for message in found for record in parse_records(message.body.decode(errors="replace"))]
+        return sorted((r for r in records if message_id in r.message_ids), key=lambda r: r.timestamp_ms)
+
+    async def consume_directly(self, group: str, client_id: str, message_id: str) -> ConsumeMessageDirectlyResult:
+        """Have one running consumer consume one message now. `message_id` is the broker's."""
+        host, _ = decode_offset_message_id(message_id)
+        header = ConsumeMessageDirectlyResultRequestHeader(
+            consumer_group=self._core.name(group), client_id=client_id, msg_id=message_id
+        )
+        answer = await self._core.call(host_text(host), RequestCode.CONSUME_MESSAGE_DIRECTLY, header)
+        return codec.decode(ConsumeMessageDirectlyResult, answer.body)
+
+    async def _view(self, message_id: str) -> ReceivedMessage:
+        host, offset = decode_offset_message_id(message_id)
+        address = host_text(host)
+        answer = await self._core.call(address, RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader(offset=offset))
+        info = await self._core.cluster()
+        names = {at: name for name, data in info.broker_addr_table.items() for at in data.broker_addrs.values()}
+        return split_records(answer.body, names.get(address, address))[0]
+
+    async def _query(
+        self, topic: str, key: str, begin_ms: int, end_ms: int, limit: int, *, unique: bool
+    ) -> list[ReceivedMessage]:
+        full = self._core.name(topic)
+        header = QueryMessageRequestHeader(
+            topic=full, key=key, max_num=limit, begin_timestamp=begin_ms, end_timestamp=end_ms
+        )
+        masters = await self._core.topic_masters(topic)
+        answers = await asyncio.gather(*(self._ask(name, address, header, unique) for name, address in masters.items()))
+        return [message for found in answers for message in found]
+
+    async def _ask(
+        self, broker_name: str, address: str, header: QueryMessageRequestHeader, unique: bool
+    ) -> list[ReceivedMessage]:
+        command = request(RequestCode.QUERY_MESSAGE, header, _UNIQUE_KEY_QUERY="true" if unique else "false")
+        answer = await self._core.instance.transport.call(address, command, 5.0)
+        if answer.code == ResponseCode.QUERY_NOT_FOUND:
+            return []
+        if answer.code != ResponseCode.SUCCESS:
+            raise Refused(answer.code, answer.remark, address)
+        return split_records(answer.body, broker_name)
+
+    async def _track(self, group: str, message: ReceivedMessage) -> Track:
+        try:
+            rows = await self._groups.lag(group, message.stored_topic)
+        except ClientError as error:
+            return Track(group, "unknown", str(error))
+        offset = next((row.consumer_offset for row in rows if row.queue == message.queue), None)
+        if offset is None:
+            return Track(group, "pending", "the group has no offset in its queue")
+        state = "consumed" if offset > message.queue_offset else "pending"
+        return Track(group, state, f"the group is at {offset}, the message at {message.queue_offset}")

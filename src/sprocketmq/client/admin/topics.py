@@ -1,0 +1,153 @@
+"""Topics: what there is, where it is, how full it is, and making and removing them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sprocketmq.client.admin.core import AdminCore, is_unknown_code, one_target
+from sprocketmq.client.errors import InvalidMessage, Refused
+from sprocketmq.client.routes import AUTO_CREATE_TOPIC, Route
+from sprocketmq.codes import RequestCode
+from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.group import GroupList
+from sprocketmq.protocol.bodies.stats import TopicOffset, TopicStatsTable
+from sprocketmq.protocol.bodies.topic import TopicConfig, TopicConfigSerializeWrapper, TopicList
+from sprocketmq.protocol.headers.group import QueryTopicConsumeByWhoRequestHeader
+from sprocketmq.protocol.headers.kv import PutKVConfigRequestHeader
+from sprocketmq.protocol.headers.nameserver import DeleteTopicFromNamesrvRequestHeader
+from sprocketmq.protocol.headers.topic import (
+    CreateTopicRequestHeader,
+    DeleteTopicRequestHeader,
+    GetTopicConfigRequestHeader,
+    GetTopicStatsInfoRequestHeader,
+)
+from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.names import is_dlq_topic, is_retry_topic, is_system_topic, topic_fault, without_namespace
+
+ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
+
+
+class Topics:
+    def __init__(self, core: AdminCore) -> None:
+        self._core = core
+
+    async def names(self, *, everything: bool = False) -> list[str]:
+        """The users' topics; with `everything` also retry, dead-letter and system topics."""
+        answer = await self._core.nameserver(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
+        names = codec.decode(TopicList, answer.body).topic_list
+        if not everything:
+            cluster = await self._core.cluster()
+            own = cluster.broker_addr_table.keys() | cluster.cluster_addr_table.keys()
+            names = frozenset(name for name in names if _is_users(name) and name not in own)
+        return sorted(without_namespace(self._core.instance.options.namespace, name) for name in names)
+
+    async def route(self, topic: str) -> Route:
+        return await self._core.route(topic)
+
+    async def create(
+        self,
+        topic: str,
+        *,
+        queues: int = 8,
+        read_queues: int | None = None,
+        perm: int = 6,
+        cluster: str | None = None,
+        broker: str | None = None,
+        order: bool = False,
+        attributes: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """Make the topic, or change it, on every master of a cluster (of all, by default). Returns the brokers."""
+        one_target(cluster, broker)
+        full = self._core.name(topic)
+        if (fault := topic_fault(full)) is not None:
+            raise InvalidMessage(fault)
+        header = CreateTopicRequestHeader(
+            topic=full,
+            default_topic=AUTO_CREATE_TOPIC,
+            read_queue_nums=queues if read_queues is None else read_queues,
+            write_queue_nums=queues,
+            perm=perm,
+            topic_filter_type="SINGLE_TAG",
+            topic_sys_flag=0,
+            order=order,
+            attributes=",".join(f"+{key}={value}" for key, value in (attributes or {}).items()) or None,
+        )
+        masters = await self._core.masters(cluster, broker)
+        await self._core.each(
+            masters, lambda address: self._core.call(address, RequestCode.UPDATE_AND_CREATE_TOPIC, header)
+        )
+        if order:
+            await self._keep_order(full, queues, list(masters))
+        return list(masters)
+
+    async def delete(self, topic: str, *, cluster: str | None = None) -> list[str]:
+        """Remove the topic and its messages from the brokers, then from the nameservers."""
+        full = self._core.name(topic)
+        masters = await self._core.masters(cluster)
+        header = DeleteTopicRequestHeader(topic=full)
+        await self._core.each(
+            masters, lambda address: self._core.call(address, RequestCode.DELETE_TOPIC_IN_BROKER, header)
+        )
+        forget = DeleteTopicFromNamesrvRequestHeader(topic=full, cluster_name=cluster)
+        servers = self._core.instance.nameservers
+        await servers.call_all(RequestCode.DELETE_TOPIC_IN_NAMESRV, forget, timeout=5.0)
+        return list(masters)
+
+    async def stats(self, topic: str) -> dict[MessageQueue, TopicOffset]:
+        """The first and the next offset of every queue, and when it was last written."""
+        header = GetTopicStatsInfoRequestHeader(topic=self._core.name(topic))
+        tables = await self._core.each(
+            await self._core.topic_masters(topic),
+            lambda address: self._core.fetch(TopicStatsTable, address, RequestCode.GET_TOPIC_STATS_INFO, header),
+        )
+        return dict(sorted(pair for table in tables.values() for pair in table.offset_table.items()))
+
+    async def config(self, topic: str) -> dict[str, TopicConfig]:
+        """Its configuration on each broker."""
+        return await self._core.each(
+            await self._core.topic_masters(topic), lambda address: self._config(address, self._core.name(topic))
+        )
+
+    async def set_perm(self, topic: str, perm: int, *, broker: str | None = None) -> list[str]:
+        """Change what may be done with the topic, and nothing else."""
+        configs = await self.config(topic)
+        chosen = {name: config for name, config in configs.items() if broker is None or name == broker}
+        for name, config in chosen.items():
+            await self.create(
+                topic,
+                queues=config.write_queue_nums,
+                read_queues=config.read_queue_nums,
+                perm=perm,
+                broker=name,
+                order=False,
+            )
+        return list(chosen)
+
+    async def groups(self, topic: str) -> list[str]:
+        """The groups that consume it."""
+        header = QueryTopicConsumeByWhoRequestHeader(topic=self._core.name(topic))
+        lists = await self._core.each(
+            await self._core.topic_masters(topic),
+            lambda address: self._core.fetch(GroupList, address, RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header),
+        )
+        return sorted({group for found in lists.values() for group in found.group_list})
+
+    async def _config(self, address: str, full: str) -> TopicConfig:
+        header = GetTopicConfigRequestHeader(topic=full)
+        try:
+            return await self._core.fetch(TopicConfig, address, RequestCode.GET_TOPIC_CONFIG, header)
+        except Refused as error:
+            if not is_unknown_code(error):
+                raise
+        table = await self._core.fetch(TopicConfigSerializeWrapper, address, RequestCode.GET_ALL_TOPIC_CONFIG)
+        return table.topic_config_table[full]
+
+    async def _keep_order(self, full: str, queues: int, brokers: list[str]) -> None:
+        """The fixed list of queues that keeps an ordered topic in order while a broker is away."""
+        value = ";".join(f"{broker}:{queues}" for broker in sorted(brokers))
+        header = PutKVConfigRequestHeader(namespace=ORDER_TOPIC_CONFIG, key=full, value=value)
+        await self._core.instance.nameservers.call_all(RequestCode.PUT_KV_CONFIG, header, timeout=5.0)
+
+
+def _is_users(name: str) -> bool:
+    return not (is_system_topic(name) or is_retry_topic(name) or is_dlq_topic(name) or name.endswith("_REPLY_TOPIC"))

@@ -1,0 +1,68 @@
+"""An event loop on a thread of its own, for code that does not run on one.
+
+There is one per process, started when it is first needed. A forked child has no threads but its own, so it gets a new
+loop; whoever kept something of the old one finds out by `generation`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from sprocketmq.remoting.loop import loop_factory
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    def __init__(self) -> None:
+        self._loop = loop_factory()()
+        self._thread = threading.Thread(target=self._main, name="sprocketmq", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for `work`, from any thread but the loop's own; an interrupt cancels it."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("this would wait for itself: use the asyncio client inside a coroutine")
+        future = self.submit(work)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def _main(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+
+_lock = threading.Lock()
+_current: LoopThread | None = None
+generation = 0
+
+
+def loop_thread() -> LoopThread:
+    """The process's loop, started when there is none."""
+    global _current
+    with _lock:
+        if _current is None:
+            _current = LoopThread()
+        return _current
+
+
+def _after_fork() -> None:
+    global _lock, _current, generation
+    _lock = threading.Lock()
+    _current = None
+    generation += 1
+
+
+os.register_at_fork(after_in_child=_after_fork)
