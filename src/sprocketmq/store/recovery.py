@@ -131,7 +131,10 @@ class Recovery:
         if entry is None or base is None or view is None:
             return None
         found = record_at(view, base, entry.commit_offset - base)
-        return entry.commit_offset + entry.size if found is not None and found.size == entry.size else None
+        if found is None or found.size != entry.size:
+            return None
+        self._dispatcher.store_timestamp = topic_and_place(view, entry.commit_offset - base)[4]
+        return entry.commit_offset + entry.size
 
     def _checkpoint_file(self) -> int:
         """The last file whose first record was safe, with all before it, at the checkpoint; else the first."""

@@ -154,24 +154,29 @@ class StoreView:
     def _recover(self) -> None:
         self.log_end = start = self._start()
         queued = max((queue.max_physical() for queue in self.queues.values()), default=0)
+        self._queues_lost = not queued
+        self._newest = 0
         self._cut_queues(self.log.limit)
         for found in recovery.surviving(self.log, start, self._vouched):
             if isinstance(found, Damage):
                 self.damage.append(found)
                 continue
             self.log_end = found.commit_offset + found.size
+            self._newest = found.store_timestamp
             if self.crashed or found.commit_offset >= queued:
                 self._dispatch(found)
         self._cut_queues(self.log_end)
 
     def _vouched(self, record: Record) -> bool | None:
+        """A store time alone may be that of an old record which an earlier recovery left behind the log's end."""
         if not dispatch.in_queue(record):
             return None
         if record.store_timestamp > self.stored_checkpoint.flushed_timestamp:
             return False
         queue = self.queues.get((record.topic, record.queue_id))
         entry = queue.stored(record.queue_offset) if queue else None
-        return entry is not None and entry.commit_offset == record.commit_offset
+        known = self._queues_lost or (entry is not None and entry.commit_offset == record.commit_offset)
+        return True if known and record.store_timestamp >= self._newest else None
 
     def _cut_queues(self, log_end: int) -> None:
         for queue in self.queues.values():
