@@ -170,3 +170,12 @@ def test_whole_records_behind_a_cut_are_kept_and_can_be_replayed() -> None:
     bodies = [image.ledger.acknowledged[place] for place in image.places if place != hit]
     assert sorted(everything(store).values()) == sorted(bodies)
     store.close()
+
+
+def test_the_checkpoint_stays_when_nothing_was_written_since(image: Image) -> None:
+    disk = image.disk.copy()
+    store = open_store(disk, image.config, TickingClock(image.now_ms))
+    before = store.checkpoint.flushed_timestamp
+    store.write_checkpoint()
+    assert store.checkpoint.flushed_timestamp >= before > 0
+    store.close()

@@ -1,0 +1,108 @@
+"""A disk that answers with errors: at each call in turn, of each kind. Nothing is acknowledged that is not safe."""
+
+from __future__ import annotations
+
+import errno
+from contextlib import suppress
+
+import pytest
+from tests.fault.disk import SimDisk, keep_everything, keep_nothing
+from tests.fault.ledger import Ledger, TickingClock, check, check_serves, everything, open_store, small_config
+
+from sprocketmq.errors import FlushFailed, StoreError
+from sprocketmq.store.append import PutStatus
+from sprocketmq.store.config import FlushDiskType
+from sprocketmq.store.store import MessageStore
+
+MESSAGES = 60
+
+
+def run_script(store: MessageStore, ledger: Ledger) -> None:
+    """Messages over several files, a flush after every fifth, a checkpoint in the middle."""
+    for number in range(MESSAGES):
+        ledger.put(store, 150)
+        if number % 5 == 4:
+            ledger.flush(store)
+        if number == MESSAGES // 2:
+            store.write_checkpoint()
+
+
+def calls_of_a_quiet_run(kind: str) -> int:
+    disk = SimDisk()
+    store = open_store(disk)
+    disk.faults.calls.clear()
+    run_script(store, Ledger())
+    return disk.faults.calls[kind]
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+@pytest.mark.parametrize("kind", ["sync", "sync_dir", "allocate", "create", "write"])
+def test_an_error_at_any_call_loses_nothing_acknowledged(kind: str, code: int) -> None:
+    for number in range(1, calls_of_a_quiet_run(kind) + 1):
+        disk, ledger, clock = SimDisk(), Ledger(), TickingClock()
+        store = open_store(disk, clock=clock)
+        disk.faults.calls.clear()
+        disk.faults.errors = {(kind, number): code}
+        with suppress(StoreError, OSError):  # said to the caller, which is all that is asked
+            run_script(store, ledger)
+        held = everything(store)
+        assert set(ledger.acknowledged) <= set(held), "what was acknowledged stays readable"
+        store.abandon()
+        for keep in (keep_nothing, keep_everything):
+            again = open_store(disk.power_cut(keep), clock=clock)
+            later = Ledger(dict(ledger.sent), dict(ledger.acknowledged), {}, dict(ledger.keys), ledger.number)
+            check(again, later)
+            check_serves(again, later)
+            again.abandon()
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+def test_a_failed_flush_is_final(number: int) -> None:
+    """The next sync would succeed and prove nothing: the kernel has dropped the pages."""
+    disk, ledger = SimDisk(), Ledger()
+    store = open_store(disk)
+    disk.faults.calls.clear()
+    disk.faults.errors = {("sync", number): errno.EIO}
+    while store.failure is None:
+        ledger.put(store)
+        ledger.flush(store)
+    acknowledged = dict(ledger.acknowledged)
+    assert isinstance(store.failure, FlushFailed)
+    syncs = disk.faults.calls["sync"]
+    assert ledger.put(store) is None
+    ledger.flush(store)
+    assert ledger.acknowledged == acknowledged
+    assert disk.faults.calls["sync"] == syncs, "no second sync as a cure"
+    assert set(everything(store)) == set(acknowledged)
+    store.close()
+    again = open_store(disk.power_cut(keep_nothing))
+    check(again, ledger)
+
+
+def test_a_full_disk_refuses_messages_serves_the_rest_and_comes_back() -> None:
+    disk, ledger = SimDisk(), Ledger()
+    disk.faults.capacity = 40 * 4096
+    store = open_store(disk, small_config(flush_disk_type=FlushDiskType.ASYNC_FLUSH))
+    while ledger.put(store, 300) is not None:
+        assert ledger.number < 2000
+    assert ledger.put(store, 300) is None
+    assert set(everything(store)) <= set(ledger.sent)
+    assert everything(store)
+    disk.faults.capacity = None
+    ledger.flush(store)
+    check(store, ledger)
+    check_serves(store, ledger)
+    store.abandon()
+    check(open_store(disk.power_cut(keep_everything)), ledger)
+
+
+def test_after_a_failed_flush_the_status_says_so() -> None:
+    disk, ledger = SimDisk(), Ledger()
+    store = open_store(disk)
+    ledger.put(store)
+    disk.faults.calls.clear()
+    disk.faults.errors = {("sync", 1): errno.EIO}
+    ledger.flush(store)
+    assert store.appender.status is PutStatus.SERVICE_NOT_AVAILABLE
+    assert not ledger.acknowledged
+    store.abandon()
