@@ -9,6 +9,7 @@ import click
 
 #: Command name to (module in sprocketmq.cli, attribute, one-line help).
 COMMANDS = {
+    "inspect": ("inspect", "inspect", "Decode raw frames or stored messages."),
     "up": ("up", "up", "Run a nameserver and brokers in one go."),
     "nameserver": ("nameserver", "nameserver", "Run a nameserver."),
     "broker": ("broker", "broker", "Run a broker, or look at one that runs."),

@@ -1,6 +1,8 @@
 # The C types of crc.py.
 import cython
 
+cdef unsigned int POLYNOMIAL
+cdef unsigned int ONES
 cdef unsigned int TABLE[8][256]
 
 cpdef long long body_crc(bytes data)

@@ -17,6 +17,7 @@ if not cython.compiled:
     from sprocketmq.protocol.octets import Octets
 
 POLYNOMIAL = 0xEDB88320
+ONES = 0xFFFFFFFF
 
 
 def body_crc(data: bytes) -> int:
@@ -33,7 +34,7 @@ def crc_of(p: Octets, at: int, length: int) -> int:
 def sliced(p: Octets, at: int, length: int) -> int:
     """Slicing by eight: each step folds eight bytes through eight tables."""
     end = at + length
-    crc = 0xFFFFFFFF
+    crc = ONES
     while end - at >= 8:
         crc ^= p[at] | p[at + 1] << 8 | p[at + 2] << 16 | p[at + 3] << 24
         crc = (
@@ -44,7 +45,7 @@ def sliced(p: Octets, at: int, length: int) -> int:
     while at < end:
         crc = TABLE[0][(crc ^ p[at]) & 0xFF] ^ crc >> 8
         at += 1
-    return crc ^ 0xFFFFFFFF
+    return crc ^ ONES
 
 
 def fill_table() -> None:

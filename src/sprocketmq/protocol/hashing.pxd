@@ -1,6 +1,8 @@
 # The C types of hashing.py.
 import cython
 
+cdef unsigned int MASK
+
 cpdef int string_hash(str text)
 
 cpdef int tags_code(str tags)

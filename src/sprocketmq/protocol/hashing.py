@@ -11,6 +11,8 @@ except ImportError:
 if not cython.compiled:
     from sprocketmq.protocol.octets import Octets
 
+MASK = 0xFFFFFFFF
+
 
 def string_hash(text: str) -> int:
     """`String.hashCode`: a signed 32-bit sum over UTF-16 units."""
@@ -24,7 +26,7 @@ def tags_code(tags: str | None) -> int:
 
 def index_key_hash(topic: str, key: str) -> int:
     """The hash of `topic#key` in an IndexFile; never negative."""
-    return positive(signed(hash_text(hash_text(0, topic) * 31 + 35 & 0xFFFFFFFF, key)))
+    return positive(signed(hash_text(hash_text(0, topic) * 31 + 35 & MASK, key)))
 
 
 def index_hash(index_key: str) -> int:
@@ -39,7 +41,7 @@ def utf8_hash(data: bytes) -> int:
 
 def index_key_hash_of(topic: bytes, key: bytes) -> int:
     """`index_key_hash` of UTF-8 text."""
-    value = hash_octets(0, topic, 0, len(topic)) * 31 + 35 & 0xFFFFFFFF  # 35 is the `#`
+    value = hash_octets(0, topic, 0, len(topic)) * 31 + 35 & MASK  # 35 is the `#`
     return positive(signed(hash_octets(value, key, 0, len(key))))
 
 
@@ -48,9 +50,9 @@ def hash_text(value: int, text: str) -> int:
     for char in text:
         point = ord(char)
         if point > 0xFFFF:  # two units: the surrogates
-            value = value * 31 + 0xD7C0 + (point >> 10) & 0xFFFFFFFF
+            value = value * 31 + 0xD7C0 + (point >> 10) & MASK
             point = 0xDC00 + (point & 0x3FF)
-        value = value * 31 + point & 0xFFFFFFFF
+        value = value * 31 + point & MASK
     return value
 
 
@@ -59,12 +61,14 @@ def hash_octets(value: int, p: Octets, at: int, end: int) -> int:
     while at < end:
         if p[at] > 0x7F:
             return hash_text(begun, p[start:end].decode("utf-8", "replace"))
-        value = value * 31 + p[at] & 0xFFFFFFFF
+        value = value * 31 + p[at] & MASK
         at += 1
     return value
 
 
 def signed(value: int) -> int:
+    if cython.compiled:
+        return value  # the conversion does it
     return value - 0x1_0000_0000 if value > 0x7FFFFFFF else value
 
 

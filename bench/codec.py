@@ -1,0 +1,138 @@
+"""What compiling the codec is worth, and what Arrow columns cost, as ratios of one run.
+
+    python bench/codec.py [--json]
+
+The interpreted form runs in a child process that takes turns with this one, so that a slow spell of the machine hits
+both. Columns are compared with a bare `zlib.crc32` call per record body.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable
+
+from sprocketmq import _pure
+from sprocketmq.codes import SerializeType
+from sprocketmq.protocol.columns import decode_columns
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame import FrameDecoder, encode_frame
+from sprocketmq.protocol.record import Record, decode_record, encode_record
+from sprocketmq.protocol.send import decode_send, encode_send_reply
+
+ROUNDS = 7
+RUN_RECORDS = 10_000
+
+PROPERTIES = (
+    "KEYS\x01ORD-1000\x02UNIQ_KEY\x01C0000202561E5FFD2B274C4719A50000\x02WAIT\x01true\x02TAGS\x01TagC\x02"
+    "MSG_REGION\x01DefaultRegion\x02TRACE_ON\x01true\x02CLUSTER\x01DefaultCluster\x02"
+)
+SEND = encode_frame(
+    Command(
+        310, opaque=7, body=b"x" * 128, serialize_type=SerializeType.ROCKETMQ,
+        ext_fields={
+            "a": "PID_orders", "b": "orders", "c": "TBW102", "d": "4", "e": "1", "f": "0", "g": "1700000000123",
+            "h": "0", "i": PROPERTIES[:70], "j": "0", "k": "false", "m": "false",
+        },
+    )
+)  # fmt: skip
+RECORD = Record(
+    topic="orders", body=b"x" * 128, queue_id=1, queue_offset=42, commit_offset=1 << 30,
+    born_timestamp=1700000000000, born_host=bytes.fromhex("7f0000010000c3cb"), store_timestamp=1700000000001,
+    store_host=bytes.fromhex("7f00000100002a9f"), properties=PROPERTIES.encode(),
+)  # fmt: skip
+STORED = encode_record(RECORD)
+
+
+def send_and_reply(decoder: FrameDecoder) -> None:
+    (command,) = decoder.feed(SEND)
+    decode_send(command)
+    encode_send_reply(
+        command, 0, None, "7F00000100002A9F0000000000001A00", 1, 42, "C0000202561E5FFD2B274C4719A50000"
+    )  # fmt: skip
+
+
+def seconds(run: Callable[[], object], times: int) -> float:
+    """Per call, the best of three."""
+    best = float("inf")
+    for _ in range(3):
+        begin = time.perf_counter()
+        for _ in range(times):
+            run()
+        best = min(best, (time.perf_counter() - begin) / times)
+    return best
+
+
+def measure() -> dict[str, float]:
+    decoder, times = FrameDecoder(), 20_000 if _pure.form() == "compiled" else 1_000
+    return {
+        "send": seconds(lambda: send_and_reply(decoder), times),
+        "record decode": seconds(lambda: decode_record(STORED), times),
+        "record encode": seconds(lambda: encode_record(RECORD), times),
+    }
+
+
+def measure_columns() -> dict[str, float]:
+    """Seconds per record."""
+    run, bodies = STORED * RUN_RECORDS, [RECORD.body] * RUN_RECORDS
+
+    def bare_crc() -> None:
+        for body in bodies:
+            zlib.crc32(body)
+
+    return {
+        "columns": seconds(lambda: decode_columns(run), 3) / RUN_RECORDS,
+        "crc32": seconds(bare_crc, 3) / RUN_RECORDS,
+    }
+
+
+def child() -> None:
+    for _ in sys.stdin:
+        print(json.dumps(measure()), flush=True)
+
+
+def take_turns() -> dict[str, dict[str, float]]:
+    environment = {**os.environ, "SPROCKETMQ_PURE": "1"}
+    spent: dict[str, list[dict[str, float]]] = {"compiled": [], "interpreted": [], "arrow": []}
+    with subprocess.Popen(
+        [sys.executable, __file__, "--child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        for _ in range(ROUNDS):
+            spent["compiled"].append(measure())
+            print("go", file=other.stdin, flush=True)
+            spent["interpreted"].append(json.loads(other.stdout.readline()))
+            spent["arrow"].append(measure_columns())
+        other.stdin.close()
+    return {
+        form: {name: statistics.median(r[name] for r in rounds) for name in rounds[0]} for form, rounds in spent.items()
+    }
+
+
+def main() -> None:
+    if "--child" in sys.argv:
+        child()
+        return
+    if _pure.form() != "compiled":
+        sys.exit("compile first: python setup.py build_ext --inplace")
+    figures = take_turns()
+    fast, slow, arrow = figures["compiled"], figures["interpreted"], figures["arrow"]
+    ratios = {name: slow[name] / fast[name] for name in fast} | {"columns / crc32": arrow["columns"] / arrow["crc32"]}
+    if "--json" in sys.argv:
+        print(json.dumps({"seconds": figures, "ratios": ratios}))
+        return
+    for name, wanted in (("send", 6), ("record decode", 8), ("record encode", 8)):
+        times = f"{slow[name] * 1e6:8.2f} us interpreted, {fast[name] * 1e6:6.2f} us compiled"
+        print(f"{name:16} {times}: {ratios[name]:5.1f}x  (at least {wanted}x)")
+    times = f"{arrow['columns'] * 1e9:8.0f} ns a record, {arrow['crc32'] * 1e9:6.0f} ns a bare crc32"
+    print(f"{'arrow columns':16} {times}: {ratios['columns / crc32']:5.1f}x  (at most 4x)")
+
+
+if __name__ == "__main__":
+    main()
