@@ -1,0 +1,21 @@
+"""Files of a broker: written by `store.MessageStore`, looked into by `view`.
+
+`scan` and `scan_range` need pyarrow, and are imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sprocketmq.store.view.batches import scan, scan_range
+
+__all__ = ["scan", "scan_range"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from sprocketmq.store.view import batches
+
+        return getattr(batches, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -75,7 +75,7 @@ class LogView:
 
     def record(self, offset: int, size: int | None = None, *, check_crc: bool = True) -> Record:
         """The whole record at `offset`; of exactly `size` bytes when that is given. Raises StoreCorrupt."""
-        data = self.read(offset, size or self._size_at(offset))
+        data = self.read(offset, size or self.size_at(offset))
         try:
             record = decode_record(data, check_crc=check_crc)
         except BodyError as error:
@@ -147,7 +147,7 @@ class LogView:
             at += record.size
         return file.end if stop == file.end else at
 
-    def _size_at(self, offset: int) -> int:
+    def size_at(self, offset: int) -> int:
         """What the record at `offset` says of its length; it may be wrong, so no more than the file holds is read."""
         head = self.read(offset, 4)
         return min(max(4, int.from_bytes(head, "big", signed=True)), _MAX_RECORD)
