@@ -30,6 +30,7 @@ class Pressure:
 
     def __init__(self, settings: Settings, available_bytes: Callable[[], int | None] | None = None) -> None:
         self.remark: str | None = None
+        self.on_change: list[Callable[[], object]] = []
         self.lag_ms = 0.0
         self.worst_lag_ms = 0.0
         self._settings = settings
@@ -63,12 +64,15 @@ class Pressure:
             self._low_memory = available is not None and available < RESERVE_BYTES
         self._ticks += 1
         limit = config.wait_time_mills_in_send_queue
+        remark = None
         if self._low_memory:
-            self.remark = "[OVERLOAD]memory runs low"
+            remark = "[OVERLOAD]memory runs low"
         elif config.broker_fast_failure_enable and lag_ms > limit:
-            self.remark = f"[TIMEOUT_CLEAN_QUEUE]waited {lag_ms:.0f} ms, more than {limit} ms"
-        else:
-            self.remark = None
+            remark = f"[TIMEOUT_CLEAN_QUEUE]waited {lag_ms:.0f} ms, more than {limit} ms"
+        if remark != self.remark:
+            self.remark = remark
+            for hook in self.on_change:
+                hook()
 
     def _ring(self) -> None:
         loop = asyncio.get_running_loop()

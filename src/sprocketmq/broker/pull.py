@@ -77,7 +77,7 @@ class PullProcessors:
         self.long_polls = LongPolls(store.dispatcher, self._serve_parked)
 
     def add_to(self, table: ProcessorTable) -> None:
-        table.add((RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), self.pull)
+        table.add_hot((RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), self.pull)
 
     def pull(self, connection: Connection, request: Command) -> Reply:
         pull = decode_pull(request)

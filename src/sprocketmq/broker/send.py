@@ -2,6 +2,8 @@
 
     frame -> SendRequest -> admitted? -> [interceptors] -> store -> [wait for the disk] -> answer
 
+Most messages go the straight way, see `straight`; here is the way that can do everything.
+
 What the broker adds to a message: MSG_REGION, TRACE_ON and CLUSTER, and UNIQ_KEY when the producer gave none. Of two
 properties with one name the later counts, so they are appended to the text as it came.
 """
@@ -17,6 +19,7 @@ from sprocketmq.broker.message import TRANSACTION_BITS, Interceptor, Message, is
 from sprocketmq.broker.pressure import Pressure
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.stats import Stats
+from sprocketmq.broker.straight import Lane, StraightSend
 from sprocketmq.broker.topics import UNIT, UNIT_SUBSCRIPTION, TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -36,7 +39,7 @@ from sprocketmq.protocol.properties import (
     encode_properties,
     find_property,
 )
-from sprocketmq.protocol.send import SendRequest, decode_send, encode_send_reply
+from sprocketmq.protocol.send import SendRequest, encode_send_reply
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.append import PutResult, PutStatus
 from sprocketmq.store.store import MessageStore
@@ -70,19 +73,22 @@ class SendProcessors:
         self._pressure = pressure
         self._unique_ids = unique_ids
         self._now_ms = now_ms
-        #: Queues that a send may name, of the topics that have passed `_admit`; the straight way asks no more.
-        self._admitted: dict[str, int] = {}
+        self._id_prefix = ""
+        self._straight = StraightSend(store.appender, self.detour)
         self._configure(settings.current)
+        self._open_or_close()
         settings.on_change.append(self._configure)
-        topics.on_change.append(lambda _config: self._admitted.clear())
+        pressure.on_change.append(self._open_or_close)
+        topics.on_change.append(lambda _config: self._straight.lanes.clear())
 
     def add_to(self, table: ProcessorTable) -> None:
         codes = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
-        table.add(codes, self.send)
+        table.add_hot(codes, self._straight.send)
 
     def set_store_host(self, store_host: bytes) -> None:
         """What message ids begin with."""
         self._id_prefix = store_host.hex().upper()
+        self._configure(self._settings.current)
 
     def _configure(self, config: BrokerConfig) -> None:
         self._added = {
@@ -91,22 +97,25 @@ class SendProcessors:
             CLUSTER: config.broker_cluster_name,
         }
         self._suffix = encode_properties(self._added).encode()
-        self._admitted.clear()
+        self._straight.configure(self._id_prefix, config.region_id, config.trace_on, self._suffix)
+        self._straight.lanes.clear()
 
-    # -- one message, the straight way --------------------------------------------------------------------------------
+    def _open_or_close(self) -> None:
+        self._straight.open = self._pressure.remark is None and not self._acks.waits
 
-    def send(self, connection: Connection, request: Command) -> Reply:
-        message = decode_send(request)
+    # -- one message --------------------------------------------------------------------------------------------------
+
+    def detour(self, connection: Connection, request: Command, sent: SendRequest) -> Reply:
+        """Any send that the straight way does not take."""
         try:
-            queues = self._admitted.get(message.topic)
-            if queues is None or self._pressure.remark is not None:
-                queues = self._admit(message)
-            queue_id = message.queue_id
+            lane = self._straight.lanes.get(sent.topic)
+            queues = self._admit(sent) if lane is None or self._pressure.remark is not None else lane.queues
+            queue_id = sent.queue_id
             if not 0 <= queue_id < queues:
-                queue_id = self._choose_queue(message, queues)
-            if message.batch:
-                return self._send_batch(connection, request, message, queue_id)
-            return self._send_one(connection, request, message, queue_id)
+                queue_id = self._choose_queue(sent, queues)
+            if sent.batch:
+                return self._send_batch(connection, request, sent, queue_id)
+            return self._send_one(connection, request, sent, queue_id)
         except RequestRefused as refused:
             return self._refuse(request, refused.code, refused.remark)
 
@@ -211,7 +220,7 @@ class SendProcessors:
             raise RequestRefused(ResponseCode.NO_PERMISSION, f"topic {sent.topic} may not be written")
         queues = max(topic.read_queue_nums, topic.write_queue_nums)
         if not config.start_accept_send_request_time_stamp:
-            self._admitted[sent.topic] = queues
+            self._straight.lanes[sent.topic] = Lane(queues, self._stats.topic(sent.topic))
         return queues
 
     def _create(self, sent: SendRequest) -> TopicConfig:

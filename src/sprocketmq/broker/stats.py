@@ -8,20 +8,12 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from sprocketmq.broker.counters import Counter
+
 SAMPLE_SECONDS = 10
 #: Samples kept: a minute's every 10 seconds, an hour's every 10 minutes, a day's every hour. One more is the base.
 _MINUTE, _HOUR, _DAY = 7, 7, 25
 _HOUR_STEP, _DAY_STEP = 60, 360
-
-
-class Counter:
-    """How often, how many bytes, and for timings how long in all."""
-
-    __slots__ = ("count", "size")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.size = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +72,17 @@ class Stats:
         self._histories: dict[tuple[str, str], History] = {}
         self._ticks = 0
 
-    def put(self, topic: str, count: int, size: int) -> None:
+    def topic(self, topic: str) -> Counter:
+        """What is put to a topic."""
         counter = self.puts.get(topic)
         if counter is None:
             counter = self.puts[topic] = Counter()
+        return counter
+
+    def put(self, topic: str, count: int, size: int) -> None:
+        counter = self.topic(topic)
         counter.count += count
         counter.size += size
-        self.broker_puts.count += count
-        self.broker_puts.size += size
 
     def got(self, group: str, topic: str, count: int, size: int) -> None:
         key = f"{topic}@{group}"
@@ -96,14 +91,14 @@ class Stats:
             counter = self.gets[key] = Counter()
         counter.count += count
         counter.size += size
-        self.broker_gets.count += count
-        self.broker_gets.size += size
 
     def sent_back(self, group: str, topic: str) -> None:
         self.send_backs.setdefault(f"{topic}@{group}", Counter()).count += 1
 
     def sample(self, now: float) -> None:
         """Called every SAMPLE_SECONDS."""
+        self._add_up(self.broker_puts, self.puts)
+        self._add_up(self.broker_gets, self.gets)
         for name, table in (("PUT", self.puts), ("GET", self.gets), ("SNDBCK", self.send_backs)):
             for key, counter in table.items():
                 self._history(name, key, counter).sample(now, self._ticks)
@@ -127,6 +122,11 @@ class Stats:
                 del table[key]
         for name in [name for name in self._histories if name[1] == topic or name[1].startswith(f"{topic}@")]:
             del self._histories[name]
+
+    @staticmethod
+    def _add_up(total: Counter, table: dict[str, Counter]) -> None:
+        total.count = max(total.count, sum(counter.count for counter in table.values()))
+        total.size = max(total.size, sum(counter.size for counter in table.values()))
 
     def _history(self, kind: str, key: str, counter: Counter, *, own: bool = False) -> History:
         name = (f"BROKER_{kind}" if own else kind, key)

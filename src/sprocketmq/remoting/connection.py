@@ -24,7 +24,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame import FrameDecoder, encode_frame
 from sprocketmq.remoting.peer import UNKNOWN_PEER, Peer, peer_of
 from sprocketmq.remoting.pending import PendingCalls
-from sprocketmq.remoting.processors import Frame, ProcessorTable
+from sprocketmq.remoting.processors import Frame, Handler, ProcessorTable, refusal
 
 if TYPE_CHECKING:
     from sprocketmq.remoting.registry import ConnectionRegistry
@@ -33,6 +33,8 @@ events = Events(__name__)
 
 #: Parts larger than this on average go to the kernel as they are; smaller ones are cheaper to join first.
 _LARGE_PART = 8192
+
+_NOTHING_HOT: dict[int, Handler] = {}
 
 
 class Connection(asyncio.Protocol):
@@ -49,7 +51,7 @@ class Connection(asyncio.Protocol):
         self.stalled_since: float | None = None
         self._limits = registry.limits
         self._registry = registry
-        self._process = table.process
+        self._table = table
         self._decoder = FrameDecoder(self._limits.max_frame_bytes)
         self._loop = asyncio.get_running_loop()
         self._pending = PendingCalls(self._loop)
@@ -166,12 +168,17 @@ class Connection(asyncio.Protocol):
 
     def _handle(self, commands: list[Command] | deque[Command]) -> None:
         self._flush_due = True  # holds back the writes of the handlers: they join the answers of this read
+        hot = self._table.hot if self._table.authorize is None else _NOTHING_HOT
+        max_in_flight = self._limits.max_in_flight
         left = iter(commands)
         for command in left:
-            if command.flag & FLAG_RESPONSE:
+            handler = hot.get(command.code)
+            if handler is not None and command.flag == 0 and self.in_flight < max_in_flight:
+                self._answer_hot(handler, command)
+            elif command.flag & FLAG_RESPONSE:
                 self._pending.settle(command)
-                continue
-            self._answer(command)
+            else:
+                self._answer(command)
             if self._out_bytes > self._limits.write_pause_bytes:
                 self._write()
                 if self.stalled_since is not None:
@@ -187,13 +194,26 @@ class Connection(asyncio.Protocol):
             busy = request.reply(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{self.in_flight} requests wait")
             frame: Frame | None = encode_frame(busy)
         else:
-            frame = self._process(self, request)
+            frame = self._table.process(self, request)
         if request.flag & FLAG_ONEWAY:
             return
         if frame is None:
             self.in_flight += 1
         else:
             self._put_frame(frame)
+
+    def _answer_hot(self, handler: Handler, request: Command) -> None:
+        try:
+            reply = handler(self, request)
+        except Exception as error:  # noqa: BLE001 - the table's edge, taken here to save its calls
+            reply = refusal(request, error, self)
+        if type(reply) is bytes:
+            self._out.append(reply)
+            self._out_bytes += len(reply)
+        elif reply is None:
+            self.in_flight += 1
+        else:
+            self._put_frame(encode_frame(reply) if isinstance(reply, Command) else reply)
 
     def _put_frame(self, frame: Frame) -> None:
         if isinstance(frame, bytes):

@@ -5,6 +5,7 @@ A handler runs inline, in the read that brought its request. It returns
     bytes, list[bytes] a response frame that is already encoded, whole or in parts
     None               no answer now: a oneway request, or the handler keeps (connection, request) and later calls
                        `connection.reply` exactly once
+A hot handler is called straight from the connection's loop, as long as nobody has to be authorized.
 A slow handler is a coroutine function; it runs as a task, and there is a bound on how many run at once.
 """
 
@@ -37,6 +38,7 @@ Authorize: TypeAlias = Callable[["Connection", Command], None]
 class ProcessorTable:
     def __init__(self, *, max_slow: int = 256) -> None:
         self.authorize: Authorize | None = None
+        self.hot: dict[int, Handler] = {}
         self._handlers: dict[int, Handler] = {}
         self._max_slow = max_slow
         self._slow: set[asyncio.Task[None]] = set()
@@ -44,6 +46,12 @@ class ProcessorTable:
     def add(self, code: int | Iterable[int], handler: Handler) -> None:
         for each in (code,) if isinstance(code, int) else code:
             self._handlers[int(each)] = handler
+
+    def add_hot(self, code: int | Iterable[int], handler: Handler) -> None:
+        """For the few requests that make up most of the traffic."""
+        self.add(code, handler)
+        for each in (code,) if isinstance(code, int) else code:
+            self.hot[int(each)] = handler
 
     def add_slow(self, code: int | Iterable[int], handler: SlowHandler) -> None:
         self.add(code, partial(self._start, handler))

@@ -1,0 +1,5 @@
+# The C types of counters.py.
+
+cdef class Counter:
+    cdef public long long count
+    cdef public long long size
