@@ -45,7 +45,9 @@ class QueueHome(Protocol):
 
 
 class ConsumeQueue:
-    __slots__ = ("_allocated", "_flushed", "_home", "_synced_names", "bases", "cursor", "gap", "min_offset")
+    __slots__ = (
+        "_allocated", "_flushed", "_home", "_last_path", "_synced_names", "bases", "cursor", "gap", "min_offset",
+    )  # fmt: skip
 
     def __init__(self, home: QueueHome, topic: str, queue_id: int) -> None:
         self._home = home
@@ -56,6 +58,7 @@ class ConsumeQueue:
         self._allocated = 0
         self._flushed = 0
         self._synced_names = 0
+        self._last_path: tuple[int, Path] | None = None
 
     @property
     def topic(self) -> str:
@@ -82,7 +85,10 @@ class ConsumeQueue:
         return (self.max_offset - self._flushed) * ENTRY_SIZE
 
     def path_of(self, base: int) -> Path:
-        return self.folder / file_name(base)
+        """The last one is remembered: every pull asks for it, and making a path costs more than the rest of it."""
+        if self._last_path is None or self._last_path[0] != base:
+            self._last_path = (base, self.folder / file_name(base))
+        return self._last_path[1]
 
     def load(self) -> None:
         """Find the files. One of length 0 never got its size and holds nothing; a short one is made whole again."""
