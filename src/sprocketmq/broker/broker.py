@@ -14,8 +14,9 @@ from collections.abc import Mapping
 
 from sprocketmq.broker.acks import Acks
 from sprocketmq.broker.addresses import own_address, packed_host
-from sprocketmq.broker.clients import ConsumerTable, ProducerTable
+from sprocketmq.broker.clients import ConsumerGroup, ConsumerTable, ProducerTable
 from sprocketmq.broker.config import BrokerConfig
+from sprocketmq.broker.filters import FilterTable
 from sprocketmq.broker.groups import GroupTable
 from sprocketmq.broker.heartbeat import ClientProcessors
 from sprocketmq.broker.locks import LockProcessors, QueueLocks
@@ -37,13 +38,19 @@ from sprocketmq.protocol.ids import UniqueIds
 from sprocketmq.remoting import ProcessorTable, RemotingClient, RemotingServer
 from sprocketmq.remoting.peer import format_address
 from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.configfiles import consumer_offsets_file, subscription_groups_file, topics_file
+from sprocketmq.store.configfiles import (
+    consumer_filters_file,
+    consumer_offsets_file,
+    subscription_groups_file,
+    topics_file,
+)
 from sprocketmq.store.files import Clock, Disk, Files, SystemClock
 from sprocketmq.store.store import MessageStore
 
 events = Events(__name__)
 
 _CLIENT_SCAN_SECONDS = 10.0
+_FILTER_SAVE_SECONDS = 10.0
 #: How long the stop waits for requests that are being answered.
 _GRACE_SECONDS = 3.0
 
@@ -113,10 +120,15 @@ class Broker:
         self.topics = TopicTable(topics_file(self.files, folder), self.settings, clock, durable=durable)
         self.groups = GroupTable(subscription_groups_file(self.files, folder), self.settings, clock)
         self.offsets = ConsumerOffsets(consumer_offsets_file(self.files, folder), clock)
-        for part in (self.topics, self.groups, self.offsets):
+        self.filters = FilterTable(consumer_filters_file(self.files, folder), self.settings, clock)
+        for part in (self.topics, self.groups, self.offsets, self.filters):
             part.load()
+        if self.store.exts is not None and config.enable_calc_filter_bit_map:
+            self.store.exts.filter_bits = self.filters.bits
         self.producers = ProducerTable(clock)
         self.consumers = ConsumerTable(clock)
+        self.consumers.subscribe = self.filters.subscribe
+        self.consumers.on_change.append(self._group_changed)
         self.locks = QueueLocks(clock)
         self.stats = Stats(config.broker_cluster_name)
         self.pressure = Pressure(self.settings)
@@ -157,10 +169,16 @@ class Broker:
         self._jobs = [
             Periodic("save offsets", lambda: current.current.flush_consumer_offset_interval / 1000, self.offsets.save),
             Periodic("expire clients", lambda: _CLIENT_SCAN_SECONDS, self._expire_clients),
+            Periodic("save filters", lambda: _FILTER_SAVE_SECONDS, self.filters.save),
             Periodic("sample stats", lambda: SAMPLE_SECONDS, self._sample),
+            Periodic("clean files", lambda: current.store.clean_resource_interval / 1000, self.store.cleaner.run),
         ]
         for job in self._jobs:
             job.start()
+
+    def _group_changed(self, group: ConsumerGroup) -> None:
+        if not group.members:
+            self.filters.group_gone(group.name)
 
     def _expire_clients(self) -> None:
         timeout = self.settings.current.channel_expired_timeout
@@ -197,3 +215,4 @@ class Broker:
         self.topics.saver.close()
         self.groups.saver.close()
         self.offsets.save()
+        self.filters.save()

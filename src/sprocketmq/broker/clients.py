@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sprocketmq.broker.subscriptions import Subscription, subscription_of
 from sprocketmq.errors import FilterError
 from sprocketmq.logs import Events
-from sprocketmq.protocol.bodies.heartbeat import ConsumerData
+from sprocketmq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
 from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from sprocketmq.remoting import Connection
 from sprocketmq.store.files import Clock
@@ -99,12 +99,15 @@ class ConsumerGroup:
 
 #: Told of a group whose members or subscriptions have changed.
 GroupChanged = Callable[[ConsumerGroup], object]
+#: Compiles a group's subscription; raises FilterError.
+Subscribe = Callable[[str, SubscriptionData], Subscription]
 
 
 class ConsumerTable:
     def __init__(self, clock: Clock) -> None:
         self.groups: dict[str, ConsumerGroup] = {}
         self.on_change: list[GroupChanged] = []
+        self.subscribe: Subscribe = lambda _group, data: subscription_of(data)
         self._clock = clock
 
     def get(self, group: str) -> ConsumerGroup | None:
@@ -142,7 +145,7 @@ class ConsumerTable:
             if known is not None and known.data.sub_version >= wanted.sub_version:
                 continue
             try:
-                group.subscriptions[wanted.topic] = subscription_of(wanted)
+                group.subscriptions[wanted.topic] = self.subscribe(group.name, wanted)
             except FilterError as error:
                 events.warning("subscription not understood", group=group.name, topic=wanted.topic, reason=error)
                 continue

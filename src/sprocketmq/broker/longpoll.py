@@ -16,7 +16,7 @@ from sprocketmq.broker.subscriptions import Wanted, matches
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.pull import PullRequest
 from sprocketmq.remoting import Connection
-from sprocketmq.store.dispatch import Dispatcher
+from sprocketmq.store.store import MessageStore
 
 
 class Parked:
@@ -38,8 +38,8 @@ class Parked:
 class LongPolls:
     """`serve` answers a pull for which something has come, or whose time is over."""
 
-    def __init__(self, dispatcher: Dispatcher, serve: Callable[[Parked], object]) -> None:
-        self._dispatcher = dispatcher
+    def __init__(self, store: MessageStore, serve: Callable[[Parked], object]) -> None:
+        self._store = store
         self._serve = serve
         self._queues: dict[tuple[str, int], list[Parked]] = {}
         self._deadlines: list[tuple[float, int, Parked]] = []
@@ -47,7 +47,7 @@ class LongPolls:
         self._count = 0
         self._timer: asyncio.TimerHandle | None = None
         self._rings_at = 0.0
-        dispatcher.on_dispatch = self.arrived
+        store.on_dispatch = self.arrived
 
     def __len__(self) -> int:
         return sum(map(len, self._queues.values()))
@@ -57,7 +57,7 @@ class LongPolls:
         waiting = self._queues.get(key)
         if waiting is None:
             waiting = self._queues[key] = []
-            self._dispatcher.queue(*key).watched = True
+            self._store.watch(*key)
         waiting.append(parked)
         self._count += 1
         heapq.heappush(self._deadlines, (parked.deadline, self._count, parked))
@@ -100,7 +100,7 @@ class LongPolls:
             self._queues[key] = left
         else:
             self._queues.pop(key, None)
-            self._dispatcher.queue(*key).watched = False
+            self._store.watch(*key, False)
 
     def _wake(self, parked: Parked) -> None:
         parked.done = True

@@ -20,7 +20,6 @@ from sprocketmq.broker.clients import ConsumerTable
 from sprocketmq.broker.groups import GroupTable
 from sprocketmq.broker.longpoll import LongPolls, Parked
 from sprocketmq.broker.offsets import ConsumerOffsets
-from sprocketmq.broker.queues import queue_range
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.stats import Stats
 from sprocketmq.broker.subscriptions import TAG, PropertyRule, Wanted, wanted_by
@@ -74,7 +73,7 @@ class PullProcessors:
         self._consumers = consumers
         self._offsets = offsets
         self._stats = stats
-        self.long_polls = LongPolls(store.dispatcher, self._serve_parked)
+        self.long_polls = LongPolls(store, self._serve_parked)
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add_hot((RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), self.pull)
@@ -161,7 +160,8 @@ class PullProcessors:
         if self._offsets.resets and self._settings.current.use_server_side_reset_offset:
             offset = self._offsets.take_reset(pull.consumer_group, pull.topic, pull.queue_id)
             if offset is not None:
-                low, high = queue_range(self._store, pull.topic, pull.queue_id)
+                low = self._store.min_offset(pull.topic, pull.queue_id)
+                high = self._store.max_offset(pull.topic, pull.queue_id)
                 return GetResult(GetStatus.OFFSET_RESET, offset, low, high)
         return self._store.get_message(
             pull.consumer_group, pull.topic, pull.queue_id, pull.queue_offset, pull.max_msg_nums,

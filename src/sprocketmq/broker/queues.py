@@ -23,12 +23,6 @@ from sprocketmq.store.reading import MEMORY_BYTES, Boundary
 from sprocketmq.store.store import MessageStore
 
 
-def queue_range(store: MessageStore, topic: str, queue_id: int) -> tuple[int, int]:
-    """The first offset of a queue and the one behind its last; 0 and 0 for one that has no message."""
-    queue = store.queues.find(topic, queue_id)
-    return (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
-
-
 class OffsetProcessors:
     def __init__(self, store: MessageStore, topics: TopicTable, groups: GroupTable, offsets: ConsumerOffsets) -> None:
         self._store = store
@@ -57,8 +51,7 @@ class OffsetProcessors:
     def _begin(self, topic: str, queue_id: int) -> int | None:
         """Where a new group begins: at 0 in a young queue, whose first message is still in memory; else it decides."""
         entry = self._store.reader.entry(topic, queue_id, 0)
-        low, _high = queue_range(self._store, topic, queue_id)
-        if entry is None or low > 0:
+        if entry is None or self._store.min_offset(topic, queue_id) > 0:
             return None
         memory = MEMORY_BYTES * self._store.config.access_message_in_memory_max_ratio // 100
         return 0 if self._store.log.max_offset - entry.commit_offset <= memory else None
@@ -83,13 +76,13 @@ class OffsetProcessors:
 
     def max_offset(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(GetMaxOffsetRequestHeader, request.ext_fields)
-        _low, high = queue_range(self._store, header.topic, header.queue_id)
-        return request.reply(ext_fields={"offset": str(high)})
+        offset = self._store.max_offset(header.topic, header.queue_id)
+        return request.reply(ext_fields={"offset": str(offset)})
 
     def min_offset(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(GetMinOffsetRequestHeader, request.ext_fields)
-        low, _high = queue_range(self._store, header.topic, header.queue_id)
-        return request.reply(ext_fields={"offset": str(low)})
+        offset = self._store.min_offset(header.topic, header.queue_id)
+        return request.reply(ext_fields={"offset": str(offset)})
 
     def earliest_store_time(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(GetEarliestMsgStoretimeRequestHeader, request.ext_fields)
