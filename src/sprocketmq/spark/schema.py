@@ -1,0 +1,87 @@
+"""The columns of our sources, and how decoded batches take their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import types as t
+
+from sprocketmq.spark.options import OptionError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MAP = t.MapType(t.StringType(), t.StringType(), True)
+
+#: Every column that can be asked for, with its type.
+TYPES: dict[str, t.DataType] = {
+    "topic": t.StringType(),
+    "brokerName": t.StringType(),
+    "queueId": t.IntegerType(),
+    "queueOffset": t.LongType(),
+    "commitLogOffset": t.LongType(),
+    "msgId": t.StringType(),
+    "uniqKey": t.StringType(),
+    "keys": t.StringType(),
+    "tags": t.StringType(),
+    "properties": _MAP,
+    "body": t.BinaryType(),
+    "bornTimestamp": t.TimestampType(),
+    "storeTimestamp": t.TimestampType(),
+    "bornHost": t.StringType(),
+    "storeHost": t.StringType(),
+    "reconsumeTimes": t.IntegerType(),
+    "sysFlag": t.IntegerType(),
+    "preparedTransactionOffset": t.LongType(),
+    "flag": t.IntegerType(),
+    "storeSize": t.IntegerType(),
+    "damage": t.StringType(),
+}
+#: What a reader gets who asks for nothing in particular.
+DEFAULT_COLUMNS = tuple(TYPES)[:18]
+#: Columns that no record holds.
+_ADDED = ("brokerName", "damage")
+
+
+def spark_schema(columns: Iterable[str]) -> t.StructType:
+    names = list(columns)
+    if unknown := [name for name in names if name not in TYPES]:
+        raise OptionError("columns", f"has no column {', '.join(unknown)}; there are {', '.join(TYPES)}")
+    return t.StructType([t.StructField(name, TYPES[name]) for name in names])
+
+
+def check_schema(schema: t.StructType) -> tuple[str, ...]:
+    """The columns of a schema that a user gave: ours, with our types, in any order and number."""
+    for field in schema.fields:
+        if TYPES.get(field.name) != field.dataType:
+            wanted = TYPES[field.name].simpleString() if field.name in TYPES else "no such column"
+            raise OptionError("schema", f"has {field.name} {field.dataType.simpleString()}; here it is {wanted}")
+    return tuple(schema.fieldNames())
+
+
+def record_columns(columns: Iterable[str]) -> tuple[str, ...]:
+    """Those columns that are decoded from records."""
+    return tuple(name for name in columns if name not in _ADDED)
+
+
+def shaped(
+    batches: Iterator[pa.RecordBatch], schema: t.StructType, **constants: str | None
+) -> Iterator[pa.RecordBatch]:
+    """Batches with exactly the columns and types that Spark was promised; `constants` fill columns of text."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    target = to_arrow_schema(schema, timezone="UTC")
+    for batch in batches:
+        arrays: list[Any] = []
+        for field in target:
+            if field.name in batch.schema.names:
+                arrays.append(_as(batch.column(field.name), field.type))
+            else:
+                arrays.append(pa.repeat(pa.scalar(constants.get(field.name), pa.string()), batch.num_rows))
+        yield pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def _as(column: Any, kind: Any) -> Any:
+    return column if column.type == kind else column.cast(kind)

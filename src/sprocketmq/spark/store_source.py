@@ -1,0 +1,191 @@
+"""`spark.read.format("rocketmq_store").load(DIR)`: the CommitLog of a store as a DataFrame, without a broker.
+
+    option              default   meaning
+    path                          one directory or several, local or of any filesystem that pyarrow opens
+    topics              all       names, separated by commas; read through their queues, so only their bytes are touched
+    tags                all       names, separated by commas
+    queueIds            all       numbers, separated by commas
+    startingTimestamp             stored at this time or later: milliseconds or a date and time
+    endingTimestamp               stored before this time
+    columns             18        names of columns, separated by commas; a schema does the same
+    damage              fail      what to do about damaged places: fail, skip, or column (a row with the reason)
+    verifyChecksums     true      whether the CRC of every body is checked
+    minPartitions                 at least so many tasks, where there are that many records
+    brokerName                    what to put into the column brokerName
+    statsPath                     a folder for one JSON file per task: rowsScanned, bytesScanned, rowsReturned
+
+    >>> df = spark.read.format("rocketmq_store").option("topics", "orders").load("/var/lib/rocketmq")
+    >>> df.groupBy("tags").count().show()
+
+Filters on topic, queueId, queueOffset, commitLogOffset, storeTimestamp and tags are pushed down when
+`spark.sql.python.filterPushdown.enabled` is set; `sprocketmq.spark.register` sets it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from sprocketmq.spark.compat import PushFilters
+from sprocketmq.spark.options import OptionError, Options
+from sprocketmq.spark.pushdown import Narrowing, narrow
+from sprocketmq.spark.schema import DEFAULT_COLUMNS, check_schema, record_columns, shaped, spark_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sprocketmq.spark.store_scan import ScanStats
+    from sprocketmq.spark.store_splits import Split
+
+OPTIONS = (
+    "path", "paths", "topics", "tags", "queueIds", "startingTimestamp", "endingTimestamp", "columns", "damage",
+    "verifyChecksums", "minPartitions", "brokerName", "statsPath",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StoreOptions:
+    """The options, checked."""
+
+    paths: tuple[str, ...]
+    narrowing: Narrowing
+    columns: tuple[str, ...]
+    damage: str
+    verify_checksums: bool
+    min_partitions: int
+    broker_name: str | None
+    stats_path: str | None
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> StoreOptions:
+        options = Options(given, OPTIONS)
+        damage = options.choice("damage", ("fail", "skip", "column"), "fail")
+        return cls(
+            paths=_paths(options),
+            narrowing=_narrowing(options),
+            columns=options.names("columns") or DEFAULT_COLUMNS + (("damage",) if damage == "column" else ()),
+            damage=damage,
+            verify_checksums=options.boolean("verifyChecksums", True),
+            min_partitions=options.integer("minPartitions", 1) or 1,
+            broker_name=options.text("brokerName"),
+            stats_path=options.text("statsPath"),
+        )
+
+
+def _paths(options: Options) -> tuple[str, ...]:
+    given = options.json("paths") if "paths" in options else [options.required("path", "load(DIR) names the store")]
+    if not isinstance(given, list) or not given:
+        raise OptionError("paths", "is a JSON list of directories")
+    return tuple(str(path).removeprefix("file://") for path in given)
+
+
+def _narrowing(options: Options) -> Narrowing:
+    found = Narrowing()
+    if topics := options.names("topics"):
+        found = found.only("topics", topics)
+    if tags := options.names("tags"):
+        found = found.only("tags", tags)
+    if queue_ids := options.names("queueIds"):
+        if not all(text.isdecimal() for text in queue_ids):
+            raise OptionError("queueIds", f"is a list of numbers, not {','.join(queue_ids)!r}")
+        found = found.only("queue_ids", map(int, queue_ids))
+    begin, end = options.timestamp_ms("startingTimestamp"), options.timestamp_ms("endingTimestamp")
+    return found.within("storeTimestamp", begin or 0, found.end_time if end is None else end)
+
+
+class RocketMQStoreSource(DataSource):
+    """The data source `rocketmq_store`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "rocketmq_store"
+
+    def schema(self) -> StructType:
+        return spark_schema(StoreOptions.of(self.options).columns)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return StoreReader(StoreOptions.of(self.options), schema)
+
+
+@dataclass
+class StorePartition(InputPartition):
+    """One piece of one store."""
+
+    path: str
+    split: Split
+
+
+class StoreReader(DataSourceReader):
+    def __init__(self, options: StoreOptions, schema: StructType) -> None:
+        check_schema(schema)
+        self._options, self._schema = options, schema
+        self._narrowing = options.narrowing
+        self.pushFilters = PushFilters(self._push)  # type: ignore[method-assign]
+
+    def _push(self, filters: Iterable[Any]) -> Iterable[Any]:
+        self._narrowing = narrow(self._narrowing, filters)
+        return filters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        from sprocketmq.spark.store_splits import plan_splits, require_store
+        from sprocketmq.store.view import StoreView
+
+        if self._narrowing.nothing:
+            return []
+        share = -(-self._options.min_partitions // len(self._options.paths))
+        selection = self._narrowing.selection()
+        return [
+            StorePartition(path, split)
+            for path in self._options.paths
+            for split in plan_splits(require_store(StoreView(path), path), selection, at_least=share)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """On an executor. Spark makes up a partition of its own when there is none."""
+        if not isinstance(partition, StorePartition):
+            return iter(())
+        return shaped(self._batches(partition), self._schema, brokerName=self._options.broker_name)
+
+    def _batches(self, partition: StorePartition) -> Iterator[pa.RecordBatch]:
+        from sprocketmq.spark.store_scan import DAMAGE, OnDamage, Scan, ScanStats
+
+        columns = record_columns(self._schema.fieldNames())
+        scan = Scan(
+            partition.path,
+            self._narrowing.selection(),
+            (*(columns or ("queueOffset",)), DAMAGE),
+            cast(OnDamage, self._options.damage),
+            self._options.verify_checksums,
+        )
+        stats = ScanStats()
+        yield from scan.read(partition.split, stats)
+        if self._options.stats_path:
+            write_stats(self._options.stats_path, stats)
+
+
+def write_stats(folder: str, stats: ScanStats) -> None:
+    """One file per task; a task that ran twice counts twice, as it read twice."""
+    import orjson
+
+    place = Path(folder.removeprefix("file://"))
+    place.mkdir(parents=True, exist_ok=True)
+    row = {
+        "rowsScanned": stats.rows_scanned, "bytesScanned": stats.bytes_scanned,
+        "rowsReturned": stats.rows_returned, "damaged": stats.damaged,
+    }  # fmt: skip
+    (place / f"{uuid.uuid4().hex}.json").write_bytes(orjson.dumps(row))
+
+
+def read_stats(folder: Path | str) -> dict[str, int]:
+    """The sums over all tasks that wrote to `statsPath`."""
+    import orjson
+
+    rows = [orjson.loads(path.read_bytes()) for path in sorted(Path(folder).glob("*.json"))]
+    names = ("rowsScanned", "bytesScanned", "rowsReturned", "damaged")
+    return {name: sum(row[name] for row in rows) for name in names}
