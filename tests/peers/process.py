@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -119,13 +120,16 @@ def eventually(condition: Callable[[], bool], what: str, timeout: float = 60) ->
         time.sleep(0.05)
 
 
+#: Below the range from which the kernel takes ports for outgoing connections: a port that is free now stays free
+#: while a slow server starts, whatever clients connect meanwhile.
+_PORTS = range(20_000, 32_000)
+
+
 def free_port(*companions: int) -> int:
     """A free TCP port `p` of the loopback whose companions `p + offset` are free too."""
     while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-        if all(_is_free(port + offset) for offset in companions):
+        port = random.choice(_PORTS)
+        if all(_is_free(port + offset) for offset in (0, *companions)):
             return port
 
 
