@@ -20,6 +20,9 @@ class _SimBytes:
     def read(self, at: int, length: int) -> memoryview:
         return self._view[at : at + length]
 
+    def data_ranges(self, at: int, end: int) -> list[tuple[int, int]]:
+        return [(at, end)]
+
 
 class SimSource:
     window = 1 << 62

@@ -20,7 +20,6 @@ from sprocketmq.store.verify_index import IndexCheck
 from sprocketmq.store.verify_queues import QueueCheck
 from sprocketmq.store.view import dispatch
 from sprocketmq.store.view.log import Damage
-from sprocketmq.store.view.source import is_zero
 from sprocketmq.store.view.store import StoreView
 
 Progress = Callable[[int], None]
@@ -75,7 +74,7 @@ def _check_tail(view: StoreView) -> Iterator[Finding]:
     """What lies behind the log's end: nothing, a write that a crash tore, or records that damage cuts off."""
     end = view.log_end
     file = view.log.file_at(end)
-    if file is None or is_zero(view.log.read(end, file.end - end)):
+    if file is None or view.log.is_empty(end, file.end):
         return
     lost = [found for found in view.log.walk(end, view.log.limit, skip_damage=True) if isinstance(found, Record)]
     if lost:

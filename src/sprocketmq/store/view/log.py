@@ -113,19 +113,26 @@ class LogView:
 
     def next_record(self, offset: int, end: int) -> int | None:
         """The first place in [offset, end) of this file where a whole record starts."""
-        file = self.file_at(offset)
-        if file is None:
-            return None
-        stop = min(end, file.end)
-        while offset < stop:
-            data = bytes(self.read(offset, min(_SEARCH + 8, stop - offset)))
-            for at in _magic_places(data):
-                if self._whole(offset + at - 4):
-                    return offset + at - 4
-            if len(data) < _SEARCH + 8:
-                return None
-            offset += _SEARCH
+        for begin, stop in self._data_ranges(offset, end):
+            at = max(offset, begin - 4)  # its size may be zero in its first bytes, and lie in the hole before
+            while at < stop:
+                data = bytes(self.read(at, min(_SEARCH + 8, stop - at)))
+                for place in _magic_places(data):
+                    if self._whole(at + place - 4):
+                        return at + place - 4
+                at += _SEARCH
         return None
+
+    def is_empty(self, offset: int, end: int) -> bool:
+        """Whether [offset, end) of this file holds nothing but zeros."""
+        return all(is_zero(self.read(begin, stop - begin)) for begin, stop in self._data_ranges(offset, end))
+
+    def _data_ranges(self, offset: int, end: int) -> list[tuple[int, int]]:
+        file = self.file_at(offset)
+        if file is None or offset >= end:
+            return []
+        ranges = self._file(file).data_ranges(offset - file.base, min(end, file.end) - file.base)
+        return [(file.base + begin, file.base + stop) for begin, stop in ranges]
 
     def _walk_file(self, file: LogFile, at: int, end: int, skip_damage: bool) -> Generator[Record | Damage, None, int]:
         """Walks one file; returns where the walk goes on: the file's end, or less where the log ends."""
@@ -136,7 +143,7 @@ class LogView:
                 record = _decode(window, at, file.base)
             except BodyError as error:
                 resumed = self.next_record(at + 1, stop) if skip_damage else None
-                if not skip_damage or (resumed is None and is_zero(self.read(at, stop - at))):
+                if not skip_damage or (resumed is None and self.is_empty(at, stop)):
                     return at
                 yield Damage(file.path, file.base, at, resumed or stop, str(error))
                 at = resumed or stop

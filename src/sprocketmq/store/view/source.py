@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from sprocketmq.store.files import Disk
+
 #: How much of a remote file is fetched at once; larger than any record.
 REMOTE_WINDOW = 8 * 1024 * 1024
 
@@ -31,6 +33,9 @@ class ByteFile(Protocol):
     def read(self, at: int, length: int) -> memoryview:
         """Up to `length` bytes from `at`; fewer at the file's end."""
 
+    def data_ranges(self, at: int, end: int) -> list[tuple[int, int]]:
+        """The parts of [at, end) that may hold other bytes than zero."""
+
 
 class ByteSource(Protocol):
     """A directory tree that can be listed and read."""
@@ -50,6 +55,7 @@ class LocalFile:
     """A mapping of a local file. It stays valid when the broker deletes the file meanwhile."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         with path.open("rb") as file:
             self.size = path.stat().st_size
             self._view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self.size else b"")
@@ -57,6 +63,17 @@ class LocalFile:
 
     def read(self, at: int, length: int) -> memoryview:
         return self._view[at : at + length]
+
+    def data_ranges(self, at: int, end: int) -> list[tuple[int, int]]:
+        """Files are made at full size and filled later: the holes of a file are most of it."""
+        try:
+            file = Disk().open(self._path, writable=False)
+        except FileNotFoundError:
+            return [(at, end)]
+        try:
+            return file.data_ranges(at, end)
+        finally:
+            file.close()
 
 
 class LocalSource:
@@ -100,6 +117,9 @@ class ArrowFile:
     def read(self, at: int, length: int) -> memoryview:
         length = max(0, min(length, self.size - at))
         return memoryview(self._file.read_at(length, at) if length else b"")
+
+    def data_ranges(self, at: int, end: int) -> list[tuple[int, int]]:
+        return [(at, end)]
 
 
 class ArrowSource:
