@@ -96,12 +96,12 @@ class Batcher:
         return future
 
     async def room(self) -> None:
-        """Wait until the buffer takes more, within the timeout of a send."""
+        """Wait until the buffer takes more, no longer than a delivery may take."""
         if not self.is_full:
             return
         self._roomy.clear()
         try:
-            async with asyncio.timeout(self._settings.send_timeout):
+            async with asyncio.timeout(self._limits.delivery_timeout):
                 await self._roomy.wait()
         except TimeoutError:
             raise Overloaded(f"{self._count} messages wait, and none left in time") from None
@@ -152,7 +152,7 @@ class Batcher:
     def _add(self, topic: _Topic, queue: MessageQueue | None, message: Message, future: ReceiptFuture) -> None:
         batch = topic.open.get(queue)
         if batch is None:
-            batch = _Batch(self._loop.time() + self._settings.send_timeout, queue)
+            batch = _Batch(self._loop.time() + self._limits.delivery_timeout, queue)
             topic.open[queue] = batch
             batch.timer = self._loop.call_later(self._limits.linger, self._close, topic, batch)
         content = batch.content
@@ -217,7 +217,8 @@ class Batcher:
             return await self._sender.insist(outgoing, batch.deadline, queue)
         assert topic.route is not None
         try:
-            return await self._sender.attempt(outgoing, topic.route, queue, batch.deadline)
+            first = min(batch.deadline, self._sender.deadline())
+            return await self._sender.attempt(outgoing, topic.route, queue, first)
         except ClientError as error:
             if not error.retriable or self._loop.time() >= batch.deadline:
                 raise

@@ -50,6 +50,7 @@ class ClientInstance:
         self._heartbeats = Ticker("heartbeat", options.heartbeat_interval, self.heartbeat)
         self._refreshes = Ticker("route refresh", options.route_interval, self.refresh_routes)
         self._greeted: set[str] = set()
+        self._claims: set[tuple[str, str | None]] = set()
         self._stopped = False
 
     def _remoting(self) -> Transport:
@@ -69,8 +70,16 @@ class ClientInstance:
 
     # -- members ----------------------------------------------------------------------------------------------------
 
-    def has_room_for(self, *, producer: str | None = None, consumer: str | None = None) -> bool:
-        return not self._stopped and producer not in self.producers and consumer not in self.consumers
+    def claim(self, *, producer: str | None = None, consumer: str | None = None) -> bool:
+        """Keep a place for a member of these groups; False when there is one already."""
+        wanted = {("producer", producer), ("consumer", consumer)} - {("producer", None), ("consumer", None)}
+        if self._stopped or wanted & self._claims:
+            return False
+        self._claims |= wanted
+        return True
+
+    def unclaim(self, *, producer: str | None = None, consumer: str | None = None) -> None:
+        self._claims -= {("producer", producer), ("consumer", consumer)}
 
     async def join(self, *, producer: ProducerMember | None = None, consumer: ConsumerMember | None = None) -> None:
         """Make a member known to the brokers that are known."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sprocketmq.client.errors import ClientError, NoRoute
+from sprocketmq.client.errors import ClientError, NoRoute, Refused
 from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.routes import Route
 from sprocketmq.codes import RequestCode
@@ -12,7 +12,21 @@ from sprocketmq.protocol.headers.client import GetConsumerListByGroupRequestHead
 
 
 async def group_members(instance: ClientInstance, group: str, route: Route) -> tuple[str, ...]:
-    """Client ids, as one of the topic's brokers knows them: members heartbeat to all of them, so any will do."""
+    """Client ids, as one of the topic's brokers knows them: members heartbeat to all of them, so any will do.
+
+    We are a member ourselves. A broker that does not say so has not had our heartbeat yet, or has forgotten it.
+    """
+    try:
+        members = await _ask(instance, group, route)
+        if instance.client_id in members:
+            return members
+    except Refused:
+        pass
+    await instance.heartbeat()
+    return await _ask(instance, group, route)
+
+
+async def _ask(instance: ClientInstance, group: str, route: Route) -> tuple[str, ...]:
     last: ClientError = NoRoute(route.topic)
     header = GetConsumerListByGroupRequestHeader(consumer_group=group)
     for broker_name in sorted(route.addresses):

@@ -110,7 +110,7 @@ class Producer:
             await instance.leave(producer=self.group)
         finally:
             self._instance = self._sender = self._batcher = None
-            await release(instance)
+            await release(instance, producer=self.group)
 
     async def __aenter__(self) -> Self:
         return await self.start()

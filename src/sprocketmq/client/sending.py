@@ -84,8 +84,8 @@ class Sender:
         while True:
             route = await self.route(outgoing.topic, deadline)
             try:
-                return await self.attempt(outgoing, route, queue, deadline)
-            except (Unreachable, Refused) as error:
+                return await self.attempt(outgoing, route, queue, min(deadline, self.deadline()))
+            except (Unreachable, TimedOut, Refused) as error:
                 if not error.retriable or loop.time() + _PAUSE_S >= deadline:
                     raise
             self.instance.refresh_soon()
@@ -106,6 +106,10 @@ class Sender:
             raise
         self.faults.record(queue.broker_name, (loop.time() - started) * 1000)
         return receipt_of(answer, outgoing.unique_key, queue, address)
+
+    def deadline(self) -> float:
+        """For one attempt that begins now."""
+        return asyncio.get_running_loop().time() + self._settings.send_timeout
 
     async def oneway(self, outgoing: Outgoing, route: Route, queue: MessageQueue) -> None:
         command = outgoing.command(self.group, queue.queue_id, queue.broker_name, self._settings.topic_queues)

@@ -21,6 +21,7 @@ class Batching:
     """Automatic batching: a batch leaves when it is `max_bytes` or `max_messages` long, or `linger` old.
 
     No more than `buffer_messages` and `buffer_bytes` wait at a time; `submit` raises Overloaded beyond that.
+    A batch that has no receipt `delivery_timeout` after it was begun fails, wherever it is by then.
     """
 
     linger: float = 0.002
@@ -28,6 +29,7 @@ class Batching:
     max_messages: int = 2048
     buffer_messages: int = 100_000
     buffer_bytes: int = 64 * MIB
+    delivery_timeout: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ async def test_the_buffer_is_bounded_and_tells() -> None:
 async def test_no_room_in_time() -> None:
     transport = network(T=1)
     transport.hold = asyncio.Event()
-    made = batcher(transport, timeout=0.01, buffer_messages=1)
+    made = batcher(transport, delivery_timeout=0.01, buffer_messages=1)
     future = made.submit(Message("T", b"x"))
     with pytest.raises(Overloaded):
         await made.room()

@@ -33,7 +33,7 @@ def transport() -> FakeTransport:
 def make(transport: FakeTransport, monkeypatch: pytest.MonkeyPatch) -> type[Producer]:
     """Producers that live on the fake network."""
 
-    async def stop(made: ClientInstance) -> None:
+    async def stop(made: ClientInstance, producer: str) -> None:
         await made.stop()
 
     monkeypatch.setattr(producer_module, "acquire", lambda options, producer: instance(transport))

@@ -140,7 +140,7 @@ class PushConsumer:
             await instance.join(consumer=self)
         except BaseException:
             self._running = None
-            await release(instance)
+            await release(instance, consumer=self.group)
             raise
         self._started_ms = time.time_ns() // 1_000_000
         running.active.set()
@@ -164,7 +164,7 @@ class PushConsumer:
         finally:
             running.executor.shutdown(wait=False, cancel_futures=True)
             self._stopped.set()
-            await release(running.instance)
+            await release(running.instance, consumer=self.group)
 
     async def run_forever(self) -> None:
         """Until `stop` is called or the task is cancelled."""

@@ -104,8 +104,6 @@ class Rebalance:
         if running.broadcasting:
             return set(route.read_queues)
         members = sorted(await group_members(running.instance, running.group, route))
-        if running.instance.client_id not in members:
-            running.instance.heartbeat_soon()  # the broker does not know us (any more)
         return set(running.settings.allocation(running.instance.client_id, route.read_queues, members))
 
     async def _update(self, topic: str, mine: set[MessageQueue]) -> bool:

@@ -164,8 +164,6 @@ class Assignment:
                 log.log(level, "no rebalance topic=%s error=%s", topic, error)
                 self._tasks.spawn(self._rebalance_later(), "rebalance soon")
                 continue
-            if self._instance.client_id not in members:
-                self._instance.heartbeat_soon()
             mine = set(self._settings.allocation(self._instance.client_id, route.read_queues, members))
             held = {queue for queue in self.buffers if queue.topic == topic}
             await self._let_go(sorted(held - mine))

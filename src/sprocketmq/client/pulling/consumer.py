@@ -66,7 +66,7 @@ class PullConsumer:
         try:
             await assignment.stop(commit=commit)
         finally:
-            await release(instance)
+            await release(instance, consumer=self.group)
 
     async def __aenter__(self) -> Self:
         return await self.start()

@@ -24,7 +24,7 @@ FIRST = ConsumerSettings(consume_from="first")
 def transport(monkeypatch: pytest.MonkeyPatch) -> FakeTransport:
     made = FakeTransport()
 
-    async def stop(used: ClientInstance) -> None:
+    async def stop(used: ClientInstance, consumer: str) -> None:
         await used.stop()
 
     def start(options: object, consumer: str) -> ClientInstance:

@@ -1,0 +1,134 @@
+"""A nameserver and a broker on a thread of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import threading
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from sprocketmq.broker.broker import Broker
+from sprocketmq.config import from_properties
+from sprocketmq.nameserver.config import NameserverConfig
+from sprocketmq.nameserver.server import Nameserver
+from sprocketmq.remoting.loop import loop_factory
+
+T = TypeVar("T")
+
+LOOPBACK = "127.0.0.1"
+#: Small files: a test's store costs little and is quickly made.
+SMALL: Mapping[str, str] = {
+    "mappedFileSizeCommitLog": str(16 * 1024 * 1024),
+    "mappedFileSizeConsumeQueue": str(20 * 10_000),
+    "maxHashSlotNum": "20000",
+    "maxIndexNum": "80000",
+}
+
+
+class EmbeddedCluster:
+    """Runs between `start` and `stop`. `conf` overrides any key of a broker.conf.
+
+    with EmbeddedCluster() as cluster:
+        producer = Producer("tests", nameserver=cluster.nameserver)
+
+    Without a `directory` it makes one and removes it at the end.
+    """
+
+    def __init__(self, directory: Path | None = None, conf: Mapping[str, str] | None = None) -> None:
+        self._given = directory
+        self._conf = {**SMALL, **(conf or {})}
+        self._directory = directory
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._nameserver: Nameserver | None = None
+        self._broker: Broker | None = None
+
+    @property
+    def nameserver(self) -> str:
+        """HOST:PORT for clients."""
+        assert self._nameserver is not None, "not started"
+        return f"{LOOPBACK}:{self._nameserver.port}"
+
+    @property
+    def broker(self) -> str:
+        assert self._broker is not None, "not started"
+        return f"{LOOPBACK}:{self._broker.port}"
+
+    @property
+    def broker_name(self) -> str:
+        assert self._broker is not None, "not started"
+        return self._broker.name
+
+    def start(self) -> Self:
+        self._directory = self._given or Path(tempfile.mkdtemp(prefix="sprocketmq-"))
+        self._loop = loop_factory()()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="sprocketmq cluster", daemon=True)
+        self._thread.start()
+        try:
+            self._run(self._start(self._directory))
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Stop cleanly; what was acknowledged is on disk, in a directory that was given."""
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        try:
+            self._run(self._stop())
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+            self._loop = self._thread = None
+            if self._given is None and self._directory is not None:
+                shutil.rmtree(self._directory, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    async def _start(self, directory: Path) -> None:
+        entries = {
+            "bindAddress": LOOPBACK,
+            "listenPort": "0",
+            "kvConfigPath": str(directory / "namesrv" / "kvConfig.json"),
+            "configStorePath": str(directory / "namesrv" / "namesrv.properties"),
+        }
+        nameserver = Nameserver(from_properties(NameserverConfig, entries))
+        await nameserver.start()
+        self._nameserver = nameserver
+        broker = Broker.from_entries({
+            "brokerName": "broker-a",
+            "bindAddress": LOOPBACK,
+            "brokerIP1": LOOPBACK,
+            "listenPort": "0",
+            "haListenPort": "0",
+            "namesrvAddr": self.nameserver,
+            "storePathRootDir": str(directory / "store"),
+            **self._conf,
+        })  # fmt: skip
+        await broker.start()
+        self._broker = broker
+
+    async def _stop(self) -> None:
+        broker, self._broker = self._broker, None
+        if broker is not None:
+            await broker.stop()
+        nameserver, self._nameserver = self._nameserver, None
+        if nameserver is not None:
+            await nameserver.stop()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
