@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Automatic batching: many small sends become few requests, and each message still has its own future.
 
     open batch  -> ready -> on its way -> receipts
@@ -58,6 +59,10 @@ class Batcher:
         self._encoder = encoder
         self._settings = settings
         self._limits = settings.batching
+        self._most_messages = self._limits.buffer_messages
+        self._most_bytes = self._limits.buffer_bytes
+        self._alone_over = settings.compress_over
+        self._max_message_bytes = settings.max_message_bytes
         self._send_alone = send_alone
         self._loop = asyncio.get_running_loop()
         self._topics: dict[str, _Topic] = {}
@@ -78,15 +83,18 @@ class Batcher:
         """The future of the message's receipt. Raises Overloaded when the buffer is full."""
         if self._closed:
             raise Closed("the producer was stopped")
-        if self._count >= self._limits.buffer_messages or self._bytes >= self._limits.buffer_bytes:
+        if self._count >= self._most_messages or self._bytes >= self._most_bytes:
             raise Overloaded(f"{self._count} messages wait to be sent")
-        if message.is_delayed or len(message.body) >= self._settings.compress_over:
+        size = len(message.body)
+        if size >= self._alone_over or message.is_delayed:
             return self._send_alone(message)  # brokers take neither in a batch
-        message.validate(self._settings.max_message_bytes)
+        message.validate(self._max_message_bytes)
         future: ReceiptFuture = self._loop.create_future()
-        topic = self._topics.get(message.topic) or self._open_topic(message.topic)
+        topic = self._topics.get(message.topic)
+        if topic is None:
+            topic = self._open_topic(message.topic)
         self._count += 1
-        self._bytes += len(message.body)
+        self._bytes += size
         if message.sharding_key is None:
             self._add(topic, None, message, future)
         elif topic.route is not None:

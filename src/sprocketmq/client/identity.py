@@ -38,3 +38,8 @@ def _ids() -> UniqueIds:
 def unique_key() -> str:
     """A new message id."""
     return _ids().next()
+
+
+def unique_keys(count: int) -> list[str]:
+    """New message ids, of one moment."""
+    return _ids().several(count)

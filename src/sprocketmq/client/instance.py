@@ -50,6 +50,7 @@ class ClientInstance:
         self._heartbeats = Ticker("heartbeat", options.heartbeat_interval, self.heartbeat)
         self._refreshes = Ticker("route refresh", options.route_interval, self.refresh_routes)
         self._greeted: set[str] = set()
+        self._greeting: set[str] = set()
         self._claims: set[tuple[str, str | None]] = set()
         self._stopped = False
 
@@ -185,10 +186,17 @@ class ClientInstance:
                 consumer_data_set=tuple(member.heartbeat() for member in self.consumers.values()),
             )
         )
-        await self.call(address, RequestCode.HEART_BEAT, body=body)
+        self._greeting.add(address)
+        try:
+            await self.call(address, RequestCode.HEART_BEAT, body=body)
+        finally:
+            self._greeting.discard(address)
         self._greeted.add(address)
 
     def _on_connected(self, address: str) -> None:
-        """A broker forgets the clients of a connection that ends, so a new one begins with a heartbeat."""
-        if address in self._greeted and not self._stopped:
+        """A broker forgets the clients of a connection that ends, so a new one begins with a heartbeat.
+
+        One that a heartbeat has made needs no other: two would keep each other going while a broker hangs up on us.
+        """
+        if address in self._greeted and address not in self._greeting and not self._stopped:
             self._heartbeats.wake()

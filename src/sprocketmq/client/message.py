@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Messages as users see them: what they send, what they get, and the receipt in between."""
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from sprocketmq.protocol.message_queue import MessageQueue
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_PROPERTIES_BYTES = 32767
 
+_WAIT = "\x02WAIT\x01true\x02"
+_NO_WAIT = "\x02WAIT\x01false\x02"
 _NO_KEYS: tuple[str, ...] = ()
 _NO_PROPERTIES: Mapping[str, str] = {}
 
@@ -161,7 +164,7 @@ class Message:
 
     def property_text(self, unique_key: str, extra: str = "") -> str:
         """The properties as they travel; `extra` is more of the same text."""
-        text = f"UNIQ_KEY\x01{unique_key}\x02WAIT\x01{'true' if self.wait_stored else 'false'}\x02{extra}"
+        text = "UNIQ_KEY\x01" + unique_key + (_WAIT if self.wait_stored else _NO_WAIT) + extra
         if self.tag:
             text += f"TAGS\x01{self.tag}\x02"
         if self.keys:

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Messages as a broker stored them. Each is a view into the bytes of one pull, decoded when it is first asked."""
 
 from __future__ import annotations

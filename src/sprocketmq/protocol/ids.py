@@ -65,6 +65,17 @@ class UniqueIds:
         self._start()
 
     def next(self) -> str:
+        return f"{self._head()}{next(self._counter) & 0xFFFF:04X}"
+
+    def several(self, count: int) -> list[str]:
+        """`count` ids with one look at the clock; at most 65,536, for then the counter comes round."""
+        if not 0 <= count <= 0x10000:
+            raise ValueError(f"{count} ids at once")
+        head, counter = self._head(), self._counter
+        return [f"{head}{next(counter) & 0xFFFF:04X}" for _ in range(count)]
+
+    def _head(self) -> str:
+        """All of the next id but its counter."""
         if os.getpid() != self._pid:
             self._instance = None
             self._start()
@@ -72,7 +83,7 @@ class UniqueIds:
         if not self._month_start <= now < self._month_end:
             self._month_start = month_start_ms(now)
             self._month_end = month_start_ms(self._month_start + 32 * 24 * 3600 * 1000)
-        return f"{self._prefix}{now - self._month_start:08X}{next(self._counter) & 0xFFFF:04X}"
+        return f"{self._prefix}{now - self._month_start:08X}"
 
     def _start(self) -> None:
         self._pid = os.getpid()
