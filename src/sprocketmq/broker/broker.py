@@ -19,6 +19,7 @@ from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.broker.filters import FilterTable
 from sprocketmq.broker.groups import GroupTable
 from sprocketmq.broker.heartbeat import ClientProcessors
+from sprocketmq.broker.kinds.kinds import MessageKinds
 from sprocketmq.broker.locks import LockProcessors, QueueLocks
 from sprocketmq.broker.offsets import ConsumerOffsets
 from sprocketmq.broker.pressure import Pressure
@@ -56,7 +57,7 @@ _GRACE_SECONDS = 3.0
 
 
 class Broker:
-    """One broker. Parts that are added later (message kinds, the admin plane) register in `add_services`."""
+    """One broker."""
 
     @classmethod
     def from_entries(cls, entries: Mapping[str, str]) -> Broker:
@@ -149,6 +150,7 @@ class Broker:
         QueryProcessors(store).add_to(self.table)
         ClientProcessors(settings, self.topics, self.groups, self.producers, self.consumers, clock).add_to(self.table)
         LockProcessors(self.locks).add_to(self.table)
+        self.kinds = MessageKinds(self)
 
     def _set_host(self) -> None:
         """With port 0 the address is known only now."""
@@ -165,6 +167,7 @@ class Broker:
             compile_sql("TRUE")  # the first expression takes long: better now than in a client's pull
         self.acks.start()
         self.pressure.start()
+        self.kinds.start()
         current = self.settings
         self._jobs = [
             Periodic("save offsets", lambda: current.current.flush_consumer_offset_interval / 1000, self.offsets.save),
@@ -207,6 +210,7 @@ class Broker:
         await self.server.stop(_GRACE_SECONDS)
         await self.client.close()
         self.pressure.stop()
+        self.kinds.stop()
         self.acks.stop()
         self._save()
         self.store.close()

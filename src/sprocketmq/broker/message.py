@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sprocketmq.protocol.properties import WAIT, encode_properties
 from sprocketmq.protocol.send import SendRequest
@@ -41,6 +41,8 @@ class Message:
     client_version: int = 0
     #: Set by an interceptor: what the sender may recall the message with.
     recall_handle: str | None = None
+    #: Told what the store says, once the message is in it.
+    on_stored: list[Callable[[PutResult], object]] = field(default_factory=list)
 
     @property
     def waits(self) -> bool:
@@ -48,11 +50,15 @@ class Message:
         return self.properties.get(WAIT) != "false"
 
     def put_to(self, store: MessageStore) -> PutResult:
-        return store.put(
+        result = store.put(
             self.topic, self.queue_id, self.flag, self.sys_flag, self.body,
             encode_properties(self.properties).encode("utf-8", "replace"), self.born_timestamp, self.born_host,
             self.reconsume_times, self.prepared_transaction_offset,
         )  # fmt: skip
+        if result.status == 0:
+            for hook in self.on_stored:
+                hook(result)
+        return result
 
 
 #: Changes a message before it is stored, or raises RequestRefused.

@@ -219,7 +219,7 @@ class SendProcessors:
         if not topic.writable or (topic.order and not config.broker_permission & PERM_WRITE):
             raise RequestRefused(ResponseCode.NO_PERMISSION, f"topic {sent.topic} may not be written")
         queues = max(topic.read_queue_nums, topic.write_queue_nums)
-        if not config.start_accept_send_request_time_stamp:
+        if not config.start_accept_send_request_time_stamp and sent.topic[:1] != "%":
             self._straight.lanes[sent.topic] = Lane(queues, self._stats.topic(sent.topic))
         return queues
 

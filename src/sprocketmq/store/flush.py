@@ -43,6 +43,7 @@ class LogFlusher:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._last_flush = time.monotonic()
+        self._demanded = False
 
     def begin_at(self, offset: int, store_timestamp: int) -> None:
         """What recovery found is on disk."""
@@ -70,6 +71,11 @@ class LogFlusher:
             self._thread.join()
 
     def wake(self) -> None:
+        self._wake.set()
+
+    def flush_soon(self) -> None:
+        """Have the thread flush what is written now, however little it is."""
+        self._demanded = True
         self._wake.set()
 
     def wait(self, offset: int, timeout_ms: int) -> bool:
@@ -100,6 +106,10 @@ class LogFlusher:
         if config.transient_buffer:
             self.commit()
         waiting = self._log.max_offset - self.flushed_offset
+        if self._demanded:
+            self._demanded = False
+            self.flush()
+            return
         overdue = (time.monotonic() - self._last_flush) * 1000
         if (
             waiting >= max(1, config.flush_commit_log_least_pages * PAGE)

@@ -41,6 +41,7 @@ SMALL = {
     "mappedFileSizeConsumeQueue": "20000",
     "maxHashSlotNum": "100",
     "maxIndexNum": "400",
+    "brokerFastFailureEnable": "false",  # a slow machine is no reason to fail a test
 }
 
 
@@ -59,9 +60,11 @@ class Caller:
 
     def __init__(self, broker: Broker) -> None:
         self.notices: list[Command] = []
-        table = ProcessorTable()
-        table.add(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, lambda _connection, request: self.notices.append(request))
-        self.client = RemotingClient(table)
+        self.table = ProcessorTable()
+        self.table.add(
+            RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, lambda _connection, request: self.notices.append(request)
+        )
+        self.client = RemotingClient(self.table)
         self._address = broker.address
 
     async def __call__(

@@ -158,7 +158,9 @@ async def test_a_topic_that_is_changed_is_looked_at_anew(broker: Broker, caller:
     assert (await caller.send(model="none")).code == ResponseCode.TOPIC_NOT_EXIST
 
 
-async def test_a_busy_broker_says_so_and_recovers(broker: Broker, caller: Caller) -> None:
+async def test_a_busy_broker_says_so_and_recovers(start_broker: StartBroker) -> None:
+    broker = await start_broker(brokerFastFailureEnable="true")
+    caller = Caller(broker)
     await caller.send()
     broker.pressure.stop()  # the test turns the ticks
     broker.pressure.tick(250)

@@ -1,0 +1,76 @@
+"""All kinds of messages of one broker, put together.
+
+A message passes them in this order: retry limits, transactions, delays. What the broker stores for itself, such as a
+message that comes back, passes the delays alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sprocketmq.broker.kinds.checks import TransactionChecks
+from sprocketmq.broker.kinds.halves import OpenHalves
+from sprocketmq.broker.kinds.retry import Retries
+from sprocketmq.broker.kinds.schedule import Schedule
+from sprocketmq.broker.kinds.transactions import Transactions
+from sprocketmq.broker.message import Message
+from sprocketmq.broker.timers import Periodic
+from sprocketmq.store.append import PutResult
+from sprocketmq.store.configfiles import delay_offsets_file
+
+if TYPE_CHECKING:
+    from sprocketmq.broker.broker import Broker
+
+
+class MessageKinds:
+    def __init__(self, broker: Broker) -> None:
+        settings, store, clock, stats = broker.settings, broker.store, broker.clock, broker.stats
+        self._store = store
+        self._started = False
+        self.schedule = Schedule(store, delay_offsets_file(broker.files, store.layout.config), stats, clock)
+        self.halves = OpenHalves(store, broker.offsets, settings)
+        self.checks = TransactionChecks(settings, store, broker.topics, broker.producers, self.halves, clock)
+        self.transactions = Transactions(settings, store, self.halves, stats, self.checks.expect)
+        self.retries = Retries(
+            settings, store, broker.topics, broker.groups, broker.locks, stats, broker.acks, self.put
+        )
+        self._jobs = [
+            Periodic(
+                "save delays", lambda: settings.current.flush_delay_offset_interval / 1000, self.schedule.progress.begin
+            ),
+            Periodic(
+                "save transactions",
+                lambda: settings.current.flush_consumer_offset_interval / 1000,
+                self.halves.progress.begin,
+            ),
+        ]
+        broker.sends.interceptors += [
+            self.retries.intercept, self.transactions.intercept, self.schedule.intercept,
+        ]  # fmt: skip
+        self.retries.add_to(broker.table)
+        self.transactions.add_to(broker.table)
+
+    def put(self, message: Message) -> PutResult:
+        """Store a message of the broker's own, delayed when it asks for that."""
+        self.schedule.intercept(message)
+        return message.put_to(self._store)
+
+    def start(self) -> None:
+        self.schedule.load()
+        self.schedule.start()
+        self.checks.start()
+        for job in self._jobs:
+            job.start()
+        self._started = True
+
+    def stop(self) -> None:
+        """Write down how far everything has come; the store is still open. Before a start there is nothing to say."""
+        if not self._started:
+            return
+        self._started = False
+        for job in self._jobs:
+            job.stop()
+        self.checks.alarm.stop()
+        self.halves.write_marks()
+        self.schedule.stop()
+        self.halves.progress.save_now()
