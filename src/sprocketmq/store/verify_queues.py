@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sprocketmq.errors import StoreCorrupt
 from sprocketmq.protocol.record import Record
+from sprocketmq.store.consumequeue_ext_format import is_ext_address
 from sprocketmq.store.consumequeue_format import ENTRY_SIZE, QueueEntry
 from sprocketmq.store.findings import Finding, Severity
 from sprocketmq.store.view.configs import topic_names
@@ -26,7 +27,7 @@ class QueueCheck:
         """The record's entry is the next of its queue, and says where the record is."""
         key, offset = (record.topic, record.queue_id), record.queue_offset
         queue = self._view.queues.get(key)
-        stored = queue.stored(offset) if queue is not None else None
+        stored = self._plain(record, queue.stored(offset)) if queue is not None else None
         due = self._next.get(key, offset)
         if queue is not None and offset > due:
             yield from self._unclaimed(queue, due, offset)
@@ -39,6 +40,13 @@ class QueueCheck:
         elif stored != expected and not self._made_anew(record, stored):
             path, at = queue.place(offset)
             yield Finding(path, at, f"entry {offset} is {_text(stored)}, but the log calls for {_text(expected)}")
+
+    def _plain(self, record: Record, stored: QueueEntry | None) -> QueueEntry | None:
+        """The entry with the tag's hash in place of the address of the ConsumeQueueExt unit that holds it."""
+        if stored is None or not is_ext_address(stored.tags_code):
+            return stored
+        unit = self._view.ext_unit(record.topic, record.queue_id, stored.tags_code)
+        return stored if unit is None else stored._replace(tags_code=unit.tags_code)
 
     def _count_missing(self, key: tuple[str, int], offset: int) -> None:
         if self._known is not None and key[0] not in self._known and key not in self._view.queues:

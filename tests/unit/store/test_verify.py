@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 from tests.stores import unpack
 
+from sprocketmq.protocol.record import Record
+from sprocketmq.store.config import StoreConfig
+from sprocketmq.store.consumequeue_ext_format import is_ext_address
 from sprocketmq.store.findings import Finding, Severity
+from sprocketmq.store.store import MessageStore
 from sprocketmq.store.verify import verify
 from sprocketmq.store.view import StoreView
 
@@ -86,3 +90,22 @@ def test_records_of_a_deleted_topic_are_no_finding(root: Path) -> None:
     for table in (root / "config").glob("*.json*"):
         table.write_bytes(table.read_bytes().replace(b"Inventory", b"Forgotten"))
     assert [one for one in errors(root) if "Inventory" in one.what or "Inventory" in one.file] == []
+
+
+def test_entries_that_name_a_unit_of_consume_queue_ext(tmp_path: Path) -> None:
+    store = MessageStore.open(
+        StoreConfig(
+            store_path_root_dir=str(tmp_path), enable_consume_queue_ext=True, mapped_file_size_commit_log=65536,
+            mapped_file_size_consume_queue=2000, max_hash_slot_num=10, max_index_num=500,
+        ),
+        background=False,
+    )  # fmt: skip
+    for number in range(40):
+        store.put_record(Record(topic="Ext", body=b"%d" % number, properties=b"TAGS\x01T%d\x02" % number))
+    store.close()
+    view = StoreView(tmp_path)
+    assert is_ext_address(view.queue("Ext", 0).entry(0).tags_code)
+    assert list(verify(view)) == []
+    file = next((tmp_path / "consumequeue_ext" / "Ext" / "0").iterdir())
+    change(file, 2, b"\7\7\7\7\7\7\7\7")
+    assert [finding.offset for finding in errors(tmp_path)] == [0]

@@ -4,6 +4,7 @@ from sprocketmq.store.view.log import Damage, LogView
 from sprocketmq.store.view.select import Found, Selection, Unreadable, scan_log, scan_queues
 from sprocketmq.store.view.sizes import Sizes
 from sprocketmq.store.view.source import ArrowSource, ByteSource, LocalSource, open_source
+from sprocketmq.store.view.splits import LogRange, plan_splits, read_range
 from sprocketmq.store.view.store import StoreView
 
 __all__ = [
@@ -12,12 +13,15 @@ __all__ = [
     "Damage",
     "Found",
     "LocalSource",
+    "LogRange",
     "LogView",
     "Selection",
     "Sizes",
     "StoreView",
     "Unreadable",
     "open_source",
+    "plan_splits",
+    "read_range",
     "scan_log",
     "scan_queues",
 ]

@@ -15,6 +15,7 @@ from sprocketmq.protocol.hashing import index_key_hash
 from sprocketmq.protocol.record import Record
 from sprocketmq.store.checkpoint import decode_checkpoint
 from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
+from sprocketmq.store.consumequeue_ext_format import MAX_UNIT_SIZE, ExtUnit, decode_unit, ext_offset
 from sprocketmq.store.consumequeue_format import QueueEntry
 from sprocketmq.store.layout import base_offset_of, is_index_name, is_topic_name, queue_id_of
 from sprocketmq.store.view import dispatch, recovery, sizes
@@ -97,6 +98,14 @@ class StoreView:
     def offset_by_time(self, topic: str, queue_id: int, timestamp: int, *, upper: bool = False) -> int:
         """The first offset stored at `timestamp` or later; for `upper` the last one stored then or earlier."""
         return self.queue(topic, queue_id).offset_by_time(timestamp, self._store_time, upper=upper)
+
+    def ext_unit(self, topic: str, queue_id: int, address: int) -> ExtUnit | None:
+        """The ConsumeQueueExt unit that an entry's tags code names; None when it is not there."""
+        folder, offset = f"consumequeue_ext/{topic}/{queue_id}", ext_offset(address)
+        for file in self._queue_files(folder):
+            if file.base <= offset < file.base + file.size:
+                return decode_unit(self.source.open(file.path).read(offset - file.base, MAX_UNIT_SIZE))
+        return None
 
     def _keyed(self, offset: int, topic: str, key: str) -> Record | None:
         """The record, when it really has the key: others may share its hash."""
