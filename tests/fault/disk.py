@@ -194,6 +194,12 @@ class SimDisk:
             self._apply(self.durable_names, change)
             self.pending.remove(change)
 
+    def sync_all(self, path: Path) -> None:
+        for node in [node for node in self.names.values() if node is not FOLDER]:
+            self.sync_node(node)
+        for folder in [name for name, node in self.names.items() if node is FOLDER]:
+            self.sync_dir(folder)
+
     def list_dir(self, path: Path) -> list[str]:
         return sorted(name.name for name in self.names if name.parent == path)
 

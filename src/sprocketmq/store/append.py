@@ -205,6 +205,8 @@ class Appender:
         """Room for the record and its queue entry: a full disk shows before anything is written."""
         if self.position + size + BLANK_BYTES > self.limit:
             self.owner.make_room(size)
+            if self.position + size + BLANK_BYTES > self.limit:
+                raise StoreError(f"no room for {size} bytes at {self.wrote_offset}")  # never write past the map
         if self.inline and cursor.position + ENTRY_SIZE > cursor.limit:
             cursor.owner.make_room()
 

@@ -87,7 +87,7 @@ class ConsumeQueue:
     def path_of(self, base: int) -> Path:
         """The last one is remembered: every pull asks for it, and making a path costs more than the rest of it."""
         if self._last_path is None or self._last_path[0] != base:
-            self._last_path = (base, self.folder / file_name(base))
+            self._last_path = (base, Path(f"{self.folder}/{file_name(base)}"))
         return self._last_path[1]
 
     def load(self) -> None:
@@ -204,6 +204,9 @@ class ConsumeQueue:
     def find_min(self, log_min_offset: int) -> None:
         """The first entry whose record is still in the log."""
         low, high = (self.bases[0] // ENTRY_SIZE if self.bases else self.max_offset), self.max_offset
+        first = self.raw_entry(low)
+        if first is not None and not first.is_filler and first.commit_offset >= log_min_offset:
+            high = low  # the common case costs one look
         while low < high:
             middle = (low + high) // 2
             entry = self.raw_entry(middle)
@@ -216,6 +219,8 @@ class ConsumeQueue:
     def cut(self, log_end: int) -> int:
         """Drop the entries of records at `log_end` and behind; returns how many."""
         before = end = self.max_offset
+        if self.cursor.max_commit_offset <= log_end and not self.cursor.dirty:
+            return 0
         low = self.bases[0] // ENTRY_SIZE if self.bases else 0
         while end > low:
             entry = self.raw_entry(end - 1)
@@ -282,13 +287,20 @@ class ConsumeQueue:
 
     def sync(self) -> None:
         """Make every entry written so far durable; called on the flush thread."""
-        self.cursor.dirty = False  # before the sync: an entry that comes during it counts for the next
-        upto = self.max_offset
+        upto = self.begin_sync()
         for base in [base for base in self.bases if base + self.file_size > self._flushed * ENTRY_SIZE]:
             self._sync_file(self.path_of(base))
         if len(self.bases) != self._synced_names:
-            self._synced_names = len(self.bases)
             sync_parents(self._home.files, self.path_of(0), self.folder.parent.parent)
+        self.end_sync(upto)
+
+    def begin_sync(self) -> int:
+        """The offset up to which a sync that begins now makes entries durable."""
+        self.cursor.dirty = False  # before the sync: an entry that comes during it counts for the next
+        return self.max_offset
+
+    def end_sync(self, upto: int) -> None:
+        self._synced_names = len(self.bases)
         self._flushed = max(self._flushed, upto)
 
     def _sync_file(self, path: Path) -> None:

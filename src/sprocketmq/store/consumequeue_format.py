@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 ENTRY_SIZE = 20
 ENTRY = struct.Struct(">qiq")
+_PAGE_ENTRIES = 4096 // ENTRY_SIZE
 FILLER_SIZE = 0x7FFFFFFF
 FILLER = ENTRY.pack(0, FILLER_SIZE, 0)
 
@@ -37,8 +38,14 @@ def decode_entry(data: bytes | memoryview, at: int = 0) -> QueueEntry:
 
 
 def written_entries(data: bytes | memoryview) -> int:
-    """How many entries at the front of a queue file are written; they are contiguous, so halving finds the end."""
-    low, high = 0, len(data) // ENTRY_SIZE
+    """How many entries at the front of a queue file are written.
+
+    They are contiguous, so doubling and then halving finds the end, and a short queue shows it in its first page.
+    """
+    low, high, total = 0, 1, len(data) // ENTRY_SIZE
+    while high <= total and decode_entry(data, (high - 1) * ENTRY_SIZE).is_written:
+        low, high = high, max(high * 2, _PAGE_ENTRIES)
+    high = min(high, total)
     while low < high:
         middle = (low + high) // 2
         if decode_entry(data, middle * ENTRY_SIZE).is_written:

@@ -12,6 +12,7 @@ system. Rules that hold for every implementation:
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import mmap
 import os
@@ -22,6 +23,8 @@ from pathlib import Path
 from typing import Protocol
 
 from sprocketmq.store.lock import StoreLock
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 Buffer = bytes | bytearray | memoryview
 
@@ -87,6 +90,10 @@ class Files(Protocol):
     def make_dirs(self, path: Path) -> None: ...
 
     def sync_dir(self, path: Path) -> None: ...
+
+    def sync_all(self, path: Path) -> None:
+        """Sync everything on the file system that holds `path`: names, sizes and bytes."""
+        ...
 
     def list_dir(self, path: Path) -> list[str]:
         """The names in a folder, sorted; none where there is no folder."""
@@ -215,6 +222,15 @@ class Disk:
         finally:
             os.close(descriptor)
 
+    def sync_all(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if _libc.syncfs(descriptor) != 0:
+                number = ctypes.get_errno()
+                raise OSError(number, os.strerror(number), str(path))
+        finally:
+            os.close(descriptor)
+
     def list_dir(self, path: Path) -> list[str]:
         try:
             return sorted(os.listdir(path))  # noqa: PTH208 - names alone, without a Path for each of 80,000 queues
@@ -239,6 +255,16 @@ class Disk:
 
     def lock(self, path: Path) -> StoreLock:
         return StoreLock(path)
+
+
+def read_singly(view: memoryview) -> memoryview:
+    """Tell the kernel that a map's pages are wanted one by one.
+
+    Else the first store into a fresh queue file fills the page cache with megabytes of zeros around it.
+    """
+    if isinstance(view.obj, mmap.mmap):
+        view.obj.madvise(mmap.MADV_RANDOM)
+    return view
 
 
 def sync_parents(files: Files, path: Path, root: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.hashing import index_key_hash
 from sprocketmq.store.consumequeue import PAGE, space_error
-from sprocketmq.store.files import Clock, Files
+from sprocketmq.store.files import Clock, Files, read_singly
 from sprocketmq.store.indexcursor import IndexCursor
 from sprocketmq.store.indexfile_format import (
     HEADER,
@@ -93,7 +93,7 @@ class Index:
 
     def _open(self, name: str) -> None:
         file = self._files.open(self.path_of(name))
-        self._view = file.map()
+        self._view = read_singly(file.map())
         file.close()
         self._allocated = 0
         self.cursor.place(self._view, 0)
@@ -104,7 +104,7 @@ class Index:
         name = self._free_name()
         file = self._files.create(self.path_of(name), self.file_size)
         file.allocate(0, entry_at(0, self._hash_slots))
-        self._view = file.map()
+        self._view = read_singly(file.map())
         file.close()
         self.names.append(name)
         self._carry_over(self._view, previous)

@@ -14,6 +14,8 @@ try:
 except ImportError:
     from sprocketmq import _shadow as cython
 
+from sprocketmq.errors import StoreError
+
 if not cython.compiled:
     from sprocketmq.protocol.octets import i32, i64, put_i32, put_i64
     from sprocketmq.store.indexfile_format import HEADER_SIZE, INDEX_ENTRY_SIZE, SLOT_SIZE
@@ -58,6 +60,8 @@ class IndexCursor:
         """One more entry; `key_hash` is never negative."""
         if self.count >= self.limit:
             self.owner.make_room()
+            if self.count >= self.limit:
+                raise StoreError(f"no room for index entry {self.count}")  # never write past the map
         p: Pointer = self._p
         slot_at = HEADER_SIZE + key_hash % self.hash_slots * SLOT_SIZE
         previous = i32(p, slot_at)

@@ -69,7 +69,7 @@ class Layout:
         return folder / file_name(base_offset)
 
     def consume_queue(self, topic: str, queue_id: int) -> Path:
-        return self.consume_queues / topic_name(topic) / str(queue_id)
+        return Path(f"{self.root}/consumequeue/{topic_name(topic)}/{queue_id}")  # one Path: there are many queues
 
     def consume_queue_ext(self, topic: str, queue_id: int) -> Path:
         return self.consume_queue_exts / topic_name(topic) / str(queue_id)

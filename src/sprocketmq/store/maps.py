@@ -11,7 +11,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Protocol
 
-from sprocketmq.store.files import Files
+from sprocketmq.store.files import Files, read_singly
 
 
 class Holder(Protocol):
@@ -40,7 +40,7 @@ class MapCache:
         self._make_room()
         file = self._files.open(path)
         try:
-            view = file.map()
+            view = read_singly(file.map())
         finally:
             file.close()
         self._maps[path] = (view, holder)
@@ -60,6 +60,10 @@ class MapCache:
         chances = len(self._maps)
         while len(self._maps) >= self._limit:
             path, (view, holder) = self._maps.popitem(last=False)
-            if holder is not None and chances > 0 and not holder.release():
+            if holder is None or holder.release():
+                continue
+            if chances > 0:
                 chances -= 1
                 self._maps[path] = (view, holder)
+            else:
+                holder.release()  # asked twice in a row it was not used in between

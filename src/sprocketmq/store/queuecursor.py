@@ -17,6 +17,7 @@ try:
 except ImportError:
     from sprocketmq import _shadow as cython
 
+from sprocketmq.errors import StoreError
 from sprocketmq.protocol.hashing import string_hash
 
 if not cython.compiled:
@@ -75,6 +76,8 @@ class QueueCursor:
     def put(self, commit_offset: int, size: int, tags_code: int) -> None:
         if self.position + ENTRY_SIZE > self.limit:
             self.owner.make_room()
+            if self.position + ENTRY_SIZE > self.limit:
+                raise StoreError(f"no room for entry {self.max_offset} of {self.topic}")  # never write past the map
         p: Pointer = self._p
         put_i64(p, self.position, commit_offset)
         put_i32(p, self.position + 8, size)

@@ -13,6 +13,7 @@ from sprocketmq.store.maps import MapCache
 from sprocketmq.store.queuecursor import QueueCursor
 
 PAGE = 4096
+FEW = 32  # up to so many queues are synced one by one; for more one sync of the file system is quicker
 
 
 class QueueTable:
@@ -86,8 +87,13 @@ class QueueTable:
     def flush(self, least_pages: int) -> None:
         """Sync the queues that have at least so many pages of new entries; called on the flush thread."""
         dirty, self._dirty = self._dirty, []
-        for queue in dirty:
-            if queue.unflushed_bytes >= least_pages * PAGE:
+        due = [queue for queue in dirty if queue.unflushed_bytes >= least_pages * PAGE]
+        self._dirty += [queue for queue in dirty if queue.unflushed_bytes < least_pages * PAGE]
+        if len(due) <= FEW:
+            for queue in due:
                 queue.sync()
-            else:
-                self._dirty.append(queue)
+            return
+        upto = [queue.begin_sync() for queue in due]
+        self.files.sync_all(self._layout.root)
+        for queue, offset in zip(due, upto, strict=True):
+            queue.end_sync(offset)

@@ -81,7 +81,8 @@ class Recovery:
         end = self._walk(start)
         self._agree(end)
         for queue in self._queues:
-            queue.find_min(self._log.min_offset)
+            if queue.cursor.dirty or queue.min_offset > queue.max_offset:  # else it is as it was when it was loaded
+                queue.find_min(self._log.min_offset)
             queue.cursor.next_offset = queue.max_offset
         self._queues.complete = True
         self.report.end_offset = end
@@ -97,6 +98,7 @@ class Recovery:
             self._index_lost = not self._index.names
         for queue in self._queues:
             queue.find_end(clean=self.report.clean)
+            queue.find_min(self._log.min_offset)
         self._queues_lost = all(queue.max_offset == 0 for queue in self._queues)
 
     def _forget_everything(self) -> None:
@@ -117,6 +119,7 @@ class Recovery:
             self.report.clean = False
             for queue in self._queues:
                 queue.find_end(clean=False)
+                queue.find_min(self._log.min_offset)
         self._drop_unsafe_indexes()
         return min(self._checkpoint_file(), self._index_start())
 
@@ -281,8 +284,9 @@ class Recovery:
 
     def _agree(self, end: int) -> None:
         for queue in self._queues:
-            self.report.cut_queue_entries += queue.cut(end)
-            if queue.clear_behind():
+            cut = queue.cut(end)
+            self.report.cut_queue_entries += cut
+            if (cut or not self.report.clean) and queue.clear_behind():
                 self._files.sync_dir(queue.folder)
         self._log.cut(end)
         if self._index is not None and any(header.end_offset >= end for _name, header in self._index.headers()):
