@@ -15,12 +15,14 @@ from collections.abc import Mapping
 from sprocketmq.broker.acks import Acks
 from sprocketmq.broker.addresses import own_address, packed_host
 from sprocketmq.broker.clients import ConsumerGroup, ConsumerTable, ProducerTable
-from sprocketmq.broker.config import BrokerConfig
+from sprocketmq.broker.config import BrokerConfig, MetricsExporter
+from sprocketmq.broker.exporter import Exporter
 from sprocketmq.broker.filters import FilterTable
 from sprocketmq.broker.groups import GroupTable
 from sprocketmq.broker.heartbeat import ClientProcessors
 from sprocketmq.broker.kinds.kinds import MessageKinds
 from sprocketmq.broker.locks import LockProcessors, QueueLocks
+from sprocketmq.broker.metrics import Metrics
 from sprocketmq.broker.offsets import ConsumerOffsets
 from sprocketmq.broker.pressure import Pressure
 from sprocketmq.broker.pull import PullProcessors
@@ -57,7 +59,7 @@ _GRACE_SECONDS = 3.0
 
 
 class Broker:
-    """One broker."""
+    """One broker. Its parts are public: what processors need of each other they are given when they are made."""
 
     @classmethod
     def from_entries(cls, entries: Mapping[str, str]) -> Broker:
@@ -74,6 +76,8 @@ class Broker:
         self.table = ProcessorTable()
         self.server = RemotingServer(self.table, config.bind_address, config.listen_port, config.limits(), ssl)
         self._host = config.broker_ip1 or own_address()
+        self.metrics = Metrics(self)
+        self.exporter: Exporter | None = None
         self._jobs: list[Periodic] = []
         self._started = False
 
@@ -100,6 +104,7 @@ class Broker:
             await self.server.start()
             self._set_host()
             self._start_services()
+            await self._start_exporter()
             await self.registration.start(self.address, self._ha_address())
         except BaseException:
             await self._close()
@@ -179,6 +184,13 @@ class Broker:
         for job in self._jobs:
             job.start()
 
+    async def _start_exporter(self) -> None:
+        config = self.settings.current
+        if config.metrics_exporter_type is MetricsExporter.PROM:
+            host = config.metrics_prom_exporter_host or config.bind_address
+            self.exporter = Exporter(self.metrics.text, host, config.metrics_prom_exporter_port)
+            await self.exporter.start()
+
     def _group_changed(self, group: ConsumerGroup) -> None:
         if not group.members:
             self.filters.group_gone(group.name)
@@ -205,6 +217,8 @@ class Broker:
     async def _close(self) -> None:
         for job in self._jobs:
             job.stop()
+        if self.exporter is not None:
+            await self.exporter.stop()
         self.server.stop_accepting()
         self.pulls.long_polls.wake_all()
         await self.server.stop(_GRACE_SECONDS)

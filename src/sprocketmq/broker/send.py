@@ -19,7 +19,7 @@ from sprocketmq.broker.message import TRANSACTION_BITS, Interceptor, Message, is
 from sprocketmq.broker.pressure import Pressure
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.stats import Stats
-from sprocketmq.broker.straight import Lane, StraightSend
+from sprocketmq.broker.straight import Lane, StraightSend, join_ids
 from sprocketmq.broker.topics import UNIT, UNIT_SUBSCRIPTION, TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -197,7 +197,7 @@ class SendProcessors:
         if result.status != 0:
             return self._not_stored(request, result)
         self._stats.put(sent.topic, result.count, result.size)
-        ids = ",".join([self._id(offset) for offset in result.commit_offsets or ()])
+        ids = join_ids(self._id_prefix.encode(), result.commit_offsets or [result.commit_offset])
         if self._acks.waits and properties.get("WAIT") != "false":
             return self._wait(connection, request, result, ids, queue_id, key, batch_uniq_id=key)
         return self._encode(request, 0, None, ids, queue_id, result.queue_offset, key, batch_uniq_id=key)

@@ -1,7 +1,7 @@
 # The C types of straight.py.
 from sprocketmq.broker.counters cimport Counter
 from sprocketmq.protocol.command cimport Command
-from sprocketmq.protocol.octets cimport blank, find, put, put_i16, put_i32, same, seal
+from sprocketmq.protocol.octets cimport blank, find, put, put_i16, put_i32, same, seal, text
 from sprocketmq.protocol.send cimport SendRequest, decode_send
 from sprocketmq.store.append cimport Appender, PutResult
 
@@ -52,6 +52,11 @@ cdef class StraightSend:
     )
     cdef bytes json_answer(self, int opaque, SendRequest sent, PutResult result)
 
+
+@cython.locals(
+    length=Py_ssize_t, count=Py_ssize_t, out=bytes, p=cython.p_uchar, at=Py_ssize_t, offset=cython.longlong
+)
+cpdef str join_ids(bytes prefix, list commit_offsets)
 
 @cython.locals(first=cython.uchar)
 cdef bint is_special(const unsigned char* p, Py_ssize_t at, Py_ssize_t length) noexcept

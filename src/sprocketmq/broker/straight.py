@@ -27,7 +27,7 @@ from sprocketmq.protocol.send import SendRequest, decode_send
 from sprocketmq.store.append import Appender, PutResult
 
 if not cython.compiled:
-    from sprocketmq.protocol.octets import Octets, blank, find, put, put_i16, put_i32, same, seal
+    from sprocketmq.protocol.octets import Octets, blank, find, put, put_i16, put_i32, same, seal, text
 
 #: Properties that take a message off this way, by their first letters.
 _DELAY, _TIMER, _TRANSACTION, _POP = b"DELAY\x01", b"TIMER_D", b"TRAN_MSG\x01", b"POP_CK\x01"
@@ -182,6 +182,20 @@ class StraightSend:
         at = put_piece(p, at, number)
         put_piece(p, at, end)
         return seal(out)
+
+
+def join_ids(prefix: bytes, commit_offsets: list[int]) -> str:
+    """The message ids of a batch: the prefix and the offset in hex, joined by commas."""
+    length, count = len(prefix), len(commit_offsets)
+    out = blank(count * (length + 17))
+    p = out
+    at = 0
+    for offset in commit_offsets:
+        put(p, at, prefix, 0, length)
+        at = put_hex(p, at + length, offset)
+        p[at] = 0x2C
+        at += 1
+    return text(p, 0, at - 1)
 
 
 def named(name: bytes, value_length: int) -> bytes:

@@ -9,9 +9,15 @@ from typing import Any
 
 import orjson
 
+try:
+    import cython
+except ImportError:
+    from sprocketmq import _shadow as cython
+
 from sprocketmq.codes import LanguageCode
 from sprocketmq.errors import FrameError
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.jsonscan import scan
 
 #: Far above any real header (properties end at 32 KB), and a bound on what parsing one may cost.
 MAX_JSON_HEADER_BYTES = 1024 * 1024
@@ -24,6 +30,10 @@ _LANGUAGE_NAMES = {int(language): language.name for language in LanguageCode}
 def decode_json_header(header: bytes) -> Command:
     if len(header) > MAX_JSON_HEADER_BYTES:
         raise FrameError(f"JSON header of {len(header)} bytes")
+    if cython.compiled:  # interpreted, the general parser is the faster one
+        found = scan(header)
+        if found is not None:
+            return found
     try:
         fields = orjson.loads(header)
     except orjson.JSONDecodeError as error:
