@@ -129,6 +129,8 @@ class Broker:
         self.filters = FilterTable(consumer_filters_file(self.files, folder), self.settings, clock)
         for part in (self.topics, self.groups, self.offsets, self.filters):
             part.load()
+        if not self.store.report.clean:
+            self.topics.adopt({topic: max(self.store.queues.of_topic(topic)) + 1 for topic in self.store.topics()})
         if self.store.exts is not None and config.enable_calc_filter_bit_map:
             self.store.exts.filter_bits = self.filters.bits
         self.producers = ProducerTable(clock)

@@ -1,8 +1,8 @@
 """When a table goes to its file.
 
-A table that changed is saved a moment later, together with what else changes in that moment; a table that takes long
-to save is saved less often, so that ten thousand new topics do not cost ten thousand large files. `save_now` is for a
-change that must be safe before anyone is told of it.
+A change is saved at once, unless the table was saved a moment ago: then what changes in the meantime is saved together.
+A table that takes long to save is saved less often, so that ten thousand new topics do not cost ten thousand large
+files. `save_now` is for a change that must be safe before anyone is told of it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from sprocketmq.logs import Events
 
 events = Events(__name__)
 
-FIRST_DELAY = 0.02
-#: Saving may take one part in so many of the time.
+#: Seconds between two saves, at least; and saving may take one part in so many of the time.
+SHORTEST_REST = 0.02
 SHARE = 20
 
 
@@ -26,13 +26,18 @@ class Saver:
         self.name = name
         self._write = write
         self._timer: asyncio.TimerHandle | None = None
-        self._delay = FIRST_DELAY
+        self._rest_until = 0.0
         self.dirty = False
 
     def soon(self) -> None:
         self.dirty = True
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._delay, self._ring)
+        if self._timer is not None:
+            return
+        loop = asyncio.get_running_loop()
+        if loop.time() >= self._rest_until:
+            self._ring()
+        else:
+            self._timer = loop.call_at(self._rest_until, self._ring)
 
     def save_now(self) -> None:
         self._forget_timer()
@@ -47,12 +52,16 @@ class Saver:
     def _ring(self) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
+        failed = False
         try:
             self.save_now()
         except OSError as error:
             events.error("table not saved", error, table=self.name)
+            failed = True
+        ended = loop.time()
+        self._rest_until = ended + max(SHORTEST_REST, (ended - began) * SHARE)
+        if failed:
             self.soon()
-        self._delay = max(FIRST_DELAY, (loop.time() - began) * SHARE)
 
     def _forget_timer(self) -> None:
         if self._timer is not None:

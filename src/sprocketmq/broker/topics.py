@@ -6,7 +6,7 @@ inherit bit; the new topic gets as many queues as the sender asks for, at most a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sprocketmq.broker.config import BrokerConfig
@@ -90,6 +90,20 @@ class TopicTable:
             topic_sys_flag=sys_flag,
         )
         return self._add(config, "broker")
+
+    def adopt(self, queues: Mapping[str, int]) -> None:
+        """After a crash: a topic that has messages, in so many queues, but no entry, was about to be saved."""
+        for topic, count in queues.items():
+            if topic not in self.configs and names.topic_fault(topic) is None:
+                config = _topic(topic, max(count, 1 if topic.startswith("%") else self._default_queues()))
+                self.configs[topic] = config
+                self.data_version = self.data_version.next(self._clock.now_ms())
+                events.warning("topic adopted", topic=topic, queues=config.write_queue_nums)
+        self._save()
+
+    def _default_queues(self) -> int:
+        """What a producer asks for by default, within what is allowed."""
+        return min(4, self._settings.current.default_topic_queue_nums)
 
     def put(self, config: TopicConfig) -> None:
         """Create or replace a topic, as an administrator does: it is on disk when this returns."""

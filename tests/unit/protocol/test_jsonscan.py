@@ -47,9 +47,7 @@ texts = st.text(st.characters(codec="utf-8"), max_size=12)
     st.integers(-(2**31), 2**31 - 1), st.integers(0, 2**31 - 1), st.none() | texts,
     st.none() | st.dictionaries(texts, texts, max_size=4),
 )  # fmt: skip
-def test_what_is_scanned_means_the_same(
-    code: int, opaque: int, remark: str | None, ext: dict[str, str] | None
-) -> None:
+def test_what_is_scanned_means_the_same(code: int, opaque: int, remark: str | None, ext: dict[str, str] | None) -> None:
     command = Command(code, opaque=opaque, remark=remark, ext_fields=ext, version=479)
     found = scan(encode_json_header(command))
     assert found is None or facts(found) == facts(command)
