@@ -39,7 +39,7 @@ def test_windows_are_differences_of_samples() -> None:
 
 def test_a_late_tick_and_scarce_memory_are_pressure(tmp_path: Path) -> None:
     free: list[int | None] = [None]
-    settings = make_settings(tmp_path)
+    settings = make_settings(tmp_path, brokerFastFailureEnable="true")
     pressure = Pressure(settings, lambda: free[0])
     changes: list[str | None] = []
     pressure.on_change.append(lambda: changes.append(pressure.remark))
