@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import statistics
 import sys
 import tempfile
@@ -30,6 +31,7 @@ def main() -> None:
     reason = None if options.kill else why_not()
     if reason is not None:
         sys.exit(f"chaos: {reason}; --kill works without")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the file system is unmounted
     outcome = run(options.cycles, options.mode, options.seed, options.kill)
     print(json.dumps(report(outcome, options.mode, options.seed), indent=2))
     sys.exit(1 if outcome.lost or outcome.invented or outcome.wrong else 0)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sprocketmq.protocol.record import Record
+from sprocketmq.protocol.record import BLANK_BYTES, MAGIC_BLANK, Record
 from sprocketmq.store.findings import Finding, Severity
 from sprocketmq.store.verify_config import check_config
 from sprocketmq.store.verify_index import IndexCheck
@@ -74,7 +74,7 @@ def _check_tail(view: StoreView) -> Iterator[Finding]:
     """What lies behind the log's end: nothing, a write that a crash tore, or records that damage cuts off."""
     end = view.log_end
     file = view.log.file_at(end)
-    if file is None or view.log.is_empty(end, file.end):
+    if file is None or view.log.is_empty(end, file.end) or is_blank(view.log.read(end, BLANK_BYTES)):
         return
     lost = [found for found in view.log.walk(end, view.log.limit, skip_damage=True) if isinstance(found, Record)]
     if lost:
@@ -84,6 +84,11 @@ def _check_tail(view: StoreView) -> Iterator[Finding]:
         yield Finding(file.path, end - file.base, "a record that was not wholly written", Severity.RECOVERABLE)
     else:
         yield Finding(file.path, end - file.base, "bytes that are no record, though the broker stopped cleanly")
+
+
+def is_blank(head: memoryview) -> bool:
+    """The record that fills a file; the next message goes to the next file, and may not have come yet."""
+    return int.from_bytes(head[4:8], "big", signed=True) == MAGIC_BLANK
 
 
 def _check_checkpoint(view: StoreView, newest: int) -> Iterator[Finding]:

@@ -109,3 +109,12 @@ def test_entries_that_name_a_unit_of_consume_queue_ext(tmp_path: Path) -> None:
     file = next((tmp_path / "consumequeue_ext" / "Ext" / "0").iterdir())
     change(file, 2, b"\7\7\7\7\7\7\7\7")
     assert [finding.offset for finding in errors(tmp_path)] == [0]
+
+
+def test_a_log_that_ends_with_a_full_file_is_whole(root: Path) -> None:
+    """The next file was begun and lost with all that was in it, as under ASYNC_FLUSH it may."""
+    view = StoreView(root)
+    end = view.log_end % view.log.file_size
+    last = root / view.log.files[-1].path
+    change(last, end, (view.log.file_size - end).to_bytes(4, "big") + b"\xcb\xd4\x31\x94")
+    assert list(verify(StoreView(root))) == []
