@@ -1,21 +1,23 @@
-"""The admin client: one object, with a part for each noun of the command line."""
+"""The admin client: one object, with a part for each noun of the command line, imported when it is first used."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
-from sprocketmq.client.admin.brokers import Brokers
 from sprocketmq.client.admin.core import AdminCore
-from sprocketmq.client.admin.groups import Groups
-from sprocketmq.client.admin.messages import Messages
-from sprocketmq.client.admin.offsets import Offsets
-from sprocketmq.client.admin.topics import Topics
 from sprocketmq.client.errors import Closed
 from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.options import ClientOptions, Connecting
 from sprocketmq.client.sharing import acquire, release
+
+if TYPE_CHECKING:
+    from sprocketmq.client.admin.brokers import Brokers
+    from sprocketmq.client.admin.groups import Groups
+    from sprocketmq.client.admin.messages import Messages
+    from sprocketmq.client.admin.offsets import Offsets
+    from sprocketmq.client.admin.topics import Topics
 
 
 class AdminClient:
@@ -55,22 +57,32 @@ class AdminClient:
 
     @property
     def topics(self) -> Topics:
+        from sprocketmq.client.admin.topics import Topics
+
         return Topics(self._parts())
 
     @property
     def groups(self) -> Groups:
+        from sprocketmq.client.admin.groups import Groups
+
         return Groups(self._parts())
 
     @property
     def brokers(self) -> Brokers:
+        from sprocketmq.client.admin.brokers import Brokers
+
         return Brokers(self._parts())
 
     @property
     def messages(self) -> Messages:
+        from sprocketmq.client.admin.messages import Messages
+
         return Messages(self._parts(), self.topics, self.groups)
 
     @property
     def offsets(self) -> Offsets:
+        from sprocketmq.client.admin.offsets import Offsets
+
         return Offsets(self._parts())
 
     def _parts(self) -> AdminCore:

@@ -1,0 +1,89 @@
+"""The commands that talk to a cluster, against an embedded one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sprocketmq.cli.main import main
+from sprocketmq.errors import SprocketError
+from sprocketmq.testing import EmbeddedCluster
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster() as running:
+        yield running
+
+
+def sprocket(nameserver: str, *arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, arguments, input=stdin, env={"SPROCKET_NAMESERVER": nameserver})
+
+
+def ok(nameserver: str, *arguments: str, stdin: str | None = None) -> Any:
+    result = sprocket(nameserver, *arguments, "--json", stdin=stdin)
+    assert result.exit_code == 0, result.output or result.exception
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_send_and_consume(cluster: EmbeddedCluster) -> None:
+    ((sent,),) = ok(cluster.nameserver, "send", "cli-one", "hello", "--tag", "A", "--key", "k", "--property", "c=red")
+    assert sent["status"] == "OK"
+    (seen,) = ok(
+        cluster.nameserver, "consume", "cli-one", "--group", "g1", "--from", "first", "-n", "1", "--timeout", "20"
+    )
+    assert (seen["body"], seen["tag"], seen["keys"], seen["id"]) == ("hello", "A", ["k"], sent["id"])
+    assert seen["properties"]["c"] == "red"
+
+
+def test_lines_of_the_standard_input(cluster: EmbeddedCluster) -> None:
+    (receipts,) = ok(cluster.nameserver, "send", "cli-lines", "-", "--shard", "s", stdin="a\nb\n\nc\n")
+    assert [receipt["offset"] for receipt in receipts] == [0, 1, 2]
+    seen = ok(cluster.nameserver, "consume", "cli-lines", "--group", "g", "--from", "first", "-n", "3", "--orderly")
+    assert [message["body"] for message in seen] == ["a", "b", "c"]
+
+
+def test_where_a_group_is(cluster: EmbeddedCluster) -> None:
+    ok(cluster.nameserver, "send", "cli-place", "x")
+    ok(cluster.nameserver, "consume", "cli-place", "--group", "g3", "--from", "first", "-n", "1")
+    (rows,) = ok(cluster.nameserver, "offset", "get", "g3", "cli-place")
+    assert sum(row["offset"] or 0 for row in rows) == 1
+
+
+def test_topics_and_routes(cluster: EmbeddedCluster) -> None:
+    ok(cluster.nameserver, "send", "cli-route", "x")
+    (topics,) = ok(cluster.nameserver, "topic", "list")
+    assert {"topic": "cli-route"} in topics
+    (((row),),) = ok(cluster.nameserver, "topic", "route", "cli-route")
+    assert (row["broker"], row["address"]) == (cluster.broker_name, cluster.broker)
+
+
+def test_finding_a_message(cluster: EmbeddedCluster) -> None:
+    ((sent,),) = ok(cluster.nameserver, "send", "cli-find", "needle", "--key", "k7")
+    (found,) = ok(cluster.nameserver, "message", "get", sent["offset id"])
+    assert found["body"] == "needle"
+
+
+def test_failures_say_what_to_do_next(cluster: EmbeddedCluster) -> None:
+    offline = sprocket("127.0.0.1:1", "topic", "list")
+    assert isinstance(offline.exception, SprocketError)
+    assert "sprocket up" in str(offline.exception)
+    unknown = sprocket(cluster.nameserver, "topic", "route", "no-such-topic")
+    assert "sprocket topic list" in str(unknown.exception)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("offset", "reset", "g", "t"),
+        ("offset", "reset", "g", "t", "--to", "first", "--to-offset", "3"),
+        ("send", "t", "x", "--property", "novalue"),
+        ("consume", "t", "--group", "g", "--from", "whenever"),
+    ],
+)
+def test_bad_use_is_two(cluster: EmbeddedCluster, arguments: tuple[str, ...]) -> None:
+    assert sprocket(cluster.nameserver, *arguments).exit_code == 2
