@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sprocketmq.client.errors import ClientError, InvalidMessage
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.client.sending import master_of
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
@@ -132,8 +133,8 @@ async def end(producer: Producer, receipt: SendReceipt, state: TransactionState)
         transaction_id=receipt.transaction_id,
         bname=receipt.queue.broker_name,
     )
-    address = await producer.instance.address_of(receipt.queue)
-    await producer.instance.oneway(address, RequestCode.END_TRANSACTION, header)
+    route = await producer.sender.route(receipt.queue.topic, producer.deadline())  # a new topic may not be routed yet
+    await producer.instance.oneway(master_of(route, receipt.queue), RequestCode.END_TRANSACTION, header)
 
 
 async def answer_check(producer: Producer, address: str, request: Command, message: ReceivedMessage) -> None:

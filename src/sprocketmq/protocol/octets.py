@@ -51,9 +51,8 @@ def is_ascii(p: Octets, at: int, end: int) -> bool:
 
 def find(p: Octets, byte: int, at: int, end: int) -> int:
     """Where `byte` is first found in [at, end), or -1."""
-    data = bytes(p) if isinstance(p, memoryview) else p
-    found: int = data.find(bytes((byte,)), at, end)
-    return found
+    found = bytes(p[at:end]).find(byte)  # the slice alone: `p` may be a whole mapped file
+    return found if found < 0 else at + found
 
 
 def same(p: Octets, at: int, q: Octets, q_at: int, length: int) -> bool:
