@@ -1,9 +1,9 @@
 """When the broker refuses sends because it cannot keep up.
 
 A request waits in the socket while the loop is busy with others. A ticker on the loop measures that wait: a tick that
-comes late tells how long requests have waited. Above the limit, what is handled in that turn of the loop is answered
-"busy", and producers go elsewhere; what comes after has not waited. Memory is looked at as well: below a small reserve
-the broker takes no more messages.
+comes late tells how long requests have waited. One late tick is a hiccup; when they stay late, what is handled is
+answered "busy" and producers go elsewhere, until a tick is in time again. Memory is looked at as well: below a small
+reserve the broker takes no more messages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from sprocketmq.errors import RequestRefused
 TICK_SECONDS = 0.05
 #: Memory is asked for every so many ticks.
 _MEMORY_TICKS = 20
-#: A turn of the loop: what has waited is handled within it.
+#: So many late ticks in a row are pressure, and then the next one comes soon: what has waited is handled by then.
+LATE_TICKS = 3
 _TURN_SECONDS = 0.005
 #: Memory, in bytes, that must stay available on the machine.
 RESERVE_BYTES = 32 << 20
@@ -36,6 +37,7 @@ class Pressure:
         self._settings = settings
         self._available_bytes = available_bytes or available_memory
         self._ticks = 0
+        self._late_ticks = 0
         self._low_memory = False
         self._due = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -64,10 +66,11 @@ class Pressure:
             self._low_memory = available is not None and available < RESERVE_BYTES
         self._ticks += 1
         limit = config.wait_time_mills_in_send_queue
+        self._late_ticks = self._late_ticks + 1 if lag_ms > limit else 0
         remark = None
         if self._low_memory:
             remark = "[OVERLOAD]memory runs low"
-        elif config.broker_fast_failure_enable and lag_ms > limit:
+        elif config.broker_fast_failure_enable and self._late_ticks >= LATE_TICKS:
             remark = f"[TIMEOUT_CLEAN_QUEUE]waited {lag_ms:.0f} ms, more than {limit} ms"
         if remark != self.remark:
             self.remark = remark
