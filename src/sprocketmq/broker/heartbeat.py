@@ -75,7 +75,9 @@ class ClientProcessors:
 
     def _consume(self, data: ConsumerData, client: Client, *, without_subscriptions: bool) -> None:
         group = self._groups.get(data.group_name)
-        if group is not None and names.topic_fault(names.retry_topic(data.group_name)) is None:
+        if group is None:  # it is not created by a heartbeat here: its pulls are told so
+            return
+        if names.topic_fault(names.retry_topic(data.group_name)) is None:
             flag = UNIT_SUBSCRIPTION if data.unit_mode else 0
             self._topics.create_own(names.retry_topic(data.group_name), group.retry_queue_nums, sys_flag=flag)
         self._consumers.register(data, client, keep_subscriptions=without_subscriptions)

@@ -108,6 +108,7 @@ class SendProcessors:
     def detour(self, connection: Connection, request: Command, sent: SendRequest) -> Reply:
         """Any send that the straight way does not take."""
         try:
+            self._check_waiting()
             lane = self._straight.lanes.get(sent.topic)
             queues = self._admit(sent) if lane is None or self._pressure.remark is not None else lane.queues
             queue_id = sent.queue_id
@@ -222,6 +223,11 @@ class SendProcessors:
         if not config.start_accept_send_request_time_stamp and sent.topic[:1] != "%":
             self._straight.lanes[sent.topic] = Lane(queues, self._stats.topic(sent.topic))
         return queues
+
+    def _check_waiting(self) -> None:
+        capacity = self._settings.current.send_thread_pool_queue_capacity
+        if len(self._acks) >= capacity:
+            raise RequestRefused(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{capacity} sends wait for the disk")
 
     def _create(self, sent: SendRequest) -> TopicConfig:
         flag = 0

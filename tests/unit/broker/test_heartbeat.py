@@ -121,3 +121,12 @@ async def test_without_property_filters_the_check_says_no(start_broker: StartBro
 async def test_a_body_that_is_no_heartbeat_is_answered(caller: Caller) -> None:
     answer = await caller(RequestCode.HEART_BEAT, b'{"clientID":5}')
     assert answer.code == ResponseCode.SYSTEM_ERROR
+
+
+async def test_an_unknown_group_is_not_registered_where_groups_are_not_created(start_broker: StartBroker) -> None:
+    broker = await start_broker(autoCreateSubscriptionGroup="false")
+    caller = Caller(broker)
+    assert (await caller.heartbeat("G", "c1", wants(), producers=("P",))).code == ResponseCode.SUCCESS
+    assert broker.consumers.get("G") is None
+    assert "P" in broker.producers.groups
+    await caller.client.close(grace=0.1)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -207,3 +208,19 @@ async def test_counts_are_kept_per_topic(broker: Broker, caller: Caller) -> None
     counter = broker.stats.puts["T"]
     assert counter.count == 3
     assert counter.size == broker.store.log.max_offset
+
+
+async def test_only_so_many_sends_wait_for_the_disk(start_broker: StartBroker) -> None:
+    broker = await start_broker(flushDiskType="SYNC_FLUSH", sendThreadPoolQueueCapacity="1")
+    caller = Caller(broker)
+    broker.store.on_progress = None  # nobody hears of the disk any more
+    waiting = asyncio.ensure_future(caller.send())
+    while not len(broker.acks):  # noqa: ASYNC110 - the broker has no event for it
+        await asyncio.sleep(0)
+    answer = await caller.send()
+    assert answer.code == ResponseCode.SYSTEM_BUSY
+    assert str(answer.remark).startswith("[OVERLOAD]")
+    broker.store.flush()
+    broker.acks.progress()
+    assert (await waiting).code == ResponseCode.SUCCESS
+    await caller.client.close(grace=0.1)
