@@ -63,7 +63,7 @@ COMMANDS: list[tuple[tuple[str, ...], str, str]] = [
     (BOTH, "wipeWritePerm -b {name}", r"wipe write perm of broker\[{name}\][^\n]*OK"),
     (BOTH, "addWritePerm -b {name}", r"add write perm of broker\[{name}\][^\n]*OK"),
     (BOTH, "getNamesrvConfig", r"listenPort += +\d+"),
-    (BOTH, "updateNamesrvConfig -k clusterTest -v false", r"update name server config success"),
+    (BOTH, "updateNamesrvConfig -k enableTopicList -v true", r"update name server config success"),
     (BOTH, "cleanExpiredCQ -b {broker}", r"success"),
     (BOTH, "cleanUnusedTopic -b {broker}", r"success"),
     (BOTH, "deleteExpiredCommitLog -b {broker}", r"success"),

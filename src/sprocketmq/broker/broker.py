@@ -8,12 +8,14 @@ Everything runs on one event loop; only the store's flush has threads.
 
 from __future__ import annotations
 
-import asyncio
 import ssl as tls
 from collections.abc import Mapping
+from datetime import datetime
 
+from sprocketmq.broker import admin
 from sprocketmq.broker.acks import Acks
 from sprocketmq.broker.addresses import own_address, packed_host
+from sprocketmq.broker.admin.figures import Source
 from sprocketmq.broker.clients import ConsumerGroup, ConsumerTable, ProducerTable
 from sprocketmq.broker.config import BrokerConfig, MetricsExporter
 from sprocketmq.broker.exporter import Exporter
@@ -78,6 +80,7 @@ class Broker:
         self._host = config.broker_ip1 or own_address()
         self.metrics = Metrics(self)
         self.exporter: Exporter | None = None
+        self.figures: list[Source] = []
         self._jobs: list[Periodic] = []
         self._started = False
 
@@ -100,6 +103,7 @@ class Broker:
         """Open the store and serve. Raises StoreLocked when another broker runs on the same directory."""
         self._open()
         self._add_processors()
+        admin.guard(self)
         try:
             await self.server.start()
             self._set_host()
@@ -120,6 +124,7 @@ class Broker:
         self.store = MessageStore.open(
             self.settings.store, files=self.files, clock=clock, store_host=packed_host(self._host, config.listen_port)
         )
+        self.settings.on_store_change.append(self.store.reconfigure)
         self.settings.load()
         folder = self.store.layout.config
         durable = self.settings.store.sync_flush
@@ -158,6 +163,7 @@ class Broker:
         ClientProcessors(settings, self.topics, self.groups, self.producers, self.consumers, clock).add_to(self.table)
         LockProcessors(self.locks).add_to(self.table)
         self.kinds = MessageKinds(self)
+        admin.register(self)
 
     def _set_host(self) -> None:
         """With port 0 the address is known only now."""
@@ -203,7 +209,7 @@ class Broker:
         self.consumers.expire(timeout)
 
     def _sample(self) -> None:
-        self.stats.sample(asyncio.get_running_loop().time())
+        self.stats.sample(datetime.fromtimestamp(self.clock.now_ms() / 1000).date())
 
     # -- stop ---------------------------------------------------------------------------------------------------------
 

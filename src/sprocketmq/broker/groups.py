@@ -63,16 +63,23 @@ class GroupTable:
     def delete(self, group: str) -> bool:
         if self.configs.pop(group, None) is None:
             return False
+        self.forbidden = {name: table for name, table in self.forbidden.items() if name != group}
         self._changed()
         return True
 
-    def set_forbidden(self, forbidden: Mapping[str, Mapping[str, int]]) -> None:
-        self.forbidden = forbidden
+    def forbid(self, group: str, topic: str, bit: int, *, forbidden: bool) -> None:
+        """Switch a bit (a PERM_ value) off for the group on that topic, or on again."""
+        topics = dict(self.forbidden.get(group, {}))
+        bits = topics.get(topic, 0)
+        topics[topic] = bits | bit if forbidden else bits & ~bit
+        left = {name: bits for name, bits in topics.items() if bits}
+        others = {name: table for name, table in self.forbidden.items() if name != group}
+        self.forbidden = others | ({group: left} if left else {})
         self._changed()
 
     def is_forbidden(self, group: str, topic: str, bit: int) -> bool:
         """Whether an administrator has switched off this bit (a PERM_ value) for the group on that topic."""
-        return bool(self.forbidden.get(group, {}).get(topic, 0) & 1 << bit)
+        return bool(self.forbidden.get(group, {}).get(topic, 0) & bit)
 
     def _changed(self) -> None:
         self.data_version = self.data_version.next(self._clock.now_ms())

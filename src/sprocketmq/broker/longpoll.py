@@ -83,6 +83,15 @@ class LongPolls:
                 left.append(parked)
         self._keep((topic, queue_id), left)
 
+    def wake(self, topic: str, queue_id: int, group: str | None = None) -> None:
+        """Have the parked pulls of a queue, or a group's of them, look again: an administrator has changed things."""
+        waiting = self._queues.get((topic, queue_id), [])
+        woken = [each for each in waiting if not each.done and group in (None, each.pull.consumer_group)]
+        for parked in woken:
+            self._wake(parked)
+        if woken:
+            self._keep((topic, queue_id), [parked for parked in waiting if not parked.done])
+
     def wake_all(self) -> None:
         """Answer everyone now: the broker is stopping."""
         for key, waiting in list(self._queues.items()):

@@ -69,6 +69,13 @@ class ConsumerOffsets:
     def topics_of(self, group: str) -> set[str]:
         return {topic for topic, _, owner in map(_parts, self.table) if owner == group}
 
+    def topics_by_group(self) -> dict[str, list[str]]:
+        table: dict[str, list[str]] = {}
+        for key in sorted(self.table):
+            topic, _, group = _parts(key)
+            table.setdefault(group, []).append(topic)
+        return table
+
     def groups_of(self, topic: str) -> set[str]:
         return {group for name, _, group in map(_parts, self.table) if name == topic}
 
@@ -87,6 +94,17 @@ class ConsumerOffsets:
         if queues is not None and not queues:
             del self.resets[key]
         return offset
+
+    def restart_queue(self, topic: str, queue_id: int) -> None:
+        """The queue begins again at 0: every group that consumes it does too, or it would miss what comes."""
+        for key, queues in self.table.items():
+            if _parts(key)[0] == topic and queues.get(queue_id):
+                queues[queue_id] = 0
+                self._changes += 1
+        for table in (self.pulled, self.resets):
+            for key, queues in table.items():
+                if _parts(key)[0] == topic:
+                    queues.pop(queue_id, None)
 
     def forget_group(self, group: str) -> None:
         self._forget(lambda _topic, owner: owner == group)

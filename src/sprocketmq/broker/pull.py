@@ -171,16 +171,21 @@ class PullProcessors:
     def _answer(
         self, request: Command, pull: PullRequest, group: SubscriptionGroupConfig, result: GetResult, code: int
     ) -> bytes:
-        if code == ResponseCode.SUCCESS:
-            if not is_system_group(pull.consumer_group):
-                self._stats.got(pull.consumer_group, pull.topic, result.count, result.size)
-            self._offsets.pull(pull.consumer_group, pull.topic, pull.queue_id, result.next_begin_offset)
+        if not is_system_group(pull.consumer_group):  # tools look, they do not consume
+            self._count(pull, result, code)
         topic = self._topics.get(pull.topic)
         return encode_pull_reply(
             request, code, None if code == ResponseCode.SUCCESS else result.status.name,
             self._suggest_broker(group, result), result.next_begin_offset, result.min_offset, result.max_offset,
             result.views, 0 if topic is None else topic.topic_sys_flag, group.group_sys_flag,
         )  # fmt: skip
+
+    def _count(self, pull: PullRequest, result: GetResult, code: int) -> None:
+        if code == ResponseCode.SUCCESS:
+            self._stats.got(pull.consumer_group, pull.topic, result.count, result.size)
+            self._offsets.pull(pull.consumer_group, pull.topic, pull.queue_id, result.next_begin_offset)
+        else:
+            self._stats.missed += 1
 
     def _suggest_broker(self, group: SubscriptionGroupConfig, result: GetResult) -> int:
         if not self._settings.current.slave_read_enable:

@@ -78,6 +78,21 @@ class Registration:
         self._changed.clear()
         await self._everywhere(lambda name: self._register(name, self._topics.configs))
 
+    async def announce(self) -> None:
+        """Register what has changed, and return when the nameservers know; one that is slow hears of it later."""
+        if self._task is None:
+            return
+        changed, self._changed = self._changed, {}
+        if changed and not self._all_due:
+            self._wake.clear()
+            await self._everywhere(lambda name: self._register(name, changed), _PATIENCE_SECONDS)
+        elif self._all_due:
+            self._all_due = False
+            self._wake.clear()
+            await self._everywhere(lambda name: self._register(name, self._topics.configs), _PATIENCE_SECONDS)
+        if self._failing:
+            self.soon()
+
     def soon(self) -> None:
         """Register everything in this turn of the loop or the next."""
         self._all_due = True

@@ -56,6 +56,12 @@ class ProcessorTable:
     def add_slow(self, code: int | Iterable[int], handler: SlowHandler) -> None:
         self.add(code, partial(self._start, handler))
 
+    def guard(self, codes: Iterable[int], guard: Callable[[Handler], Handler]) -> None:
+        """Put `guard` around the handlers of these codes, as far as they are there."""
+        for code in codes:
+            if int(code) in self._handlers:
+                self._handlers[int(code)] = guard(self._handlers[int(code)])
+
     def codes(self) -> frozenset[int]:
         return frozenset(self._handlers)
 

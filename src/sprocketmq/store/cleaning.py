@@ -12,6 +12,7 @@ import logging
 from datetime import datetime
 from pathlib import Path
 
+from sprocketmq.protocol.names import SCHEDULE_TOPIC
 from sprocketmq.store.append import Appender, PutStatus
 from sprocketmq.store.commitlog import CommitLog
 from sprocketmq.store.config import StoreConfig
@@ -60,16 +61,21 @@ class Cleaner:
 
     def commit_log_ratio(self) -> float:
         """How full the fullest partition of the log is."""
-        return max(self._ratio(folder) for folder in self._layout.commit_log_dirs)
+        return max(self.ratio(folder) for folder in self._layout.commit_log_dirs)
 
     def consume_queue_ratio(self) -> float:
-        return self._ratio(self._layout.consume_queues)
+        return self.ratio(self._layout.consume_queues)
 
-    def _ratio(self, folder: Path) -> float:
+    def ratio(self, folder: Path) -> float:
+        """How full the partition of a folder is, from 0 to 1."""
+        used, total = self.usage(folder)
+        return used / total if total else 0.0
+
+    def usage(self, folder: Path) -> tuple[int, int]:
+        """Bytes used and in all, of the partition where a folder is or will be."""
         while not self._files.exists(folder) and folder != folder.parent:
             folder = folder.parent
-        used, total = self._files.disk_usage(folder)
-        return used / total if total else 0.0
+        return self._files.disk_usage(folder)
 
     def _watch_disk(self, used: float) -> None:
         warning = min(max(self.config.disk_space_warning_level_ratio, 35), 90) / 100
@@ -121,8 +127,16 @@ class Cleaner:
                 self._index.remove(name)
 
     def clean_expired_queues(self) -> int:
-        """Forget queues whose last record is older than the log; returns how many. They begin again at 0."""
-        expired = [queue for queue in self._queues if 0 <= queue.cursor.max_commit_offset <= self._log.min_offset]
+        """Forget queues whose last record is older than the log; returns how many. They begin again at 0.
+
+        Those of the delay levels stay: how far each has been delivered counts from their offsets.
+        """
+        log_min = self._log.min_offset
+        expired = [
+            queue
+            for queue in self._queues
+            if 0 <= queue.cursor.max_commit_offset <= log_min and queue.topic != SCHEDULE_TOPIC
+        ]
         for queue in expired:
             self._queues.forget_queue(queue)
         return len(expired)

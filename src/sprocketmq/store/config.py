@@ -30,9 +30,9 @@ class FlushDiskType(Enum):
     SYNC_FLUSH = "SYNC_FLUSH"
 
 
-def key(name: str, default: Any, *, low: int | None = None, high: int | None = None) -> Any:
-    """A setting whose name in a configuration file is `name`, with its bounds."""
-    return field(default=default, metadata={"key": name, "low": low, "high": high})
+def key(name: str, default: Any, *, low: int | None = None, high: int | None = None, runtime: bool = False) -> Any:
+    """A setting whose name in a configuration file is `name`, with its bounds; `runtime` ones change while it runs."""
+    return field(default=default, metadata={"key": name, "low": low, "high": high, "runtime": runtime})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class StoreConfig:
     message_index_enable: bool = key("messageIndexEnable", True)
     max_hash_slot_num: int = key("maxHashSlotNum", 5_000_000, low=1)
     max_index_num: int = key("maxIndexNum", 20_000_000, low=2)
-    max_message_size: int = key("maxMessageSize", 4 << 20, low=1, high=1 << 30)
+    max_message_size: int = key("maxMessageSize", 4 << 20, low=1, high=1 << 30, runtime=True)
     max_topic_length: int = key("maxTopicLength", 127, low=1, high=255)
     flush_disk_type: FlushDiskType = key("flushDiskType", FlushDiskType.ASYNC_FLUSH)  # noqa: RUF009 - a frozen member
     sync_flush_timeout: int = key("syncFlushTimeout", 5000, low=1)
@@ -63,22 +63,24 @@ class StoreConfig:
     commit_commit_log_thorough_interval: int = key("commitCommitLogThoroughInterval", 200, low=1)
     check_crc_on_recover: bool = key("checkCRCOnRecover", True)
     enabled_append_prop_crc: bool = key("enabledAppendPropCRC", False)
-    max_transfer_bytes_on_message_in_memory: int = key("maxTransferBytesOnMessageInMemory", 256 << 10, low=1)
-    max_transfer_count_on_message_in_memory: int = key("maxTransferCountOnMessageInMemory", 32, low=1)
-    max_transfer_bytes_on_message_in_disk: int = key("maxTransferBytesOnMessageInDisk", 64 << 10, low=1)
-    max_transfer_count_on_message_in_disk: int = key("maxTransferCountOnMessageInDisk", 8, low=1)
+    max_transfer_bytes_on_message_in_memory: int = key(
+        "maxTransferBytesOnMessageInMemory", 256 << 10, low=1, runtime=True
+    )
+    max_transfer_count_on_message_in_memory: int = key("maxTransferCountOnMessageInMemory", 32, low=1, runtime=True)
+    max_transfer_bytes_on_message_in_disk: int = key("maxTransferBytesOnMessageInDisk", 64 << 10, low=1, runtime=True)
+    max_transfer_count_on_message_in_disk: int = key("maxTransferCountOnMessageInDisk", 8, low=1, runtime=True)
     access_message_in_memory_max_ratio: int = key("accessMessageInMemoryMaxRatio", 40, low=0, high=100)
-    max_filter_message_size: int = key("maxFilterMessageSize", 16_000, low=1)
-    default_query_max_num: int = key("defaultQueryMaxNum", 32, low=1)
+    max_filter_message_size: int = key("maxFilterMessageSize", 16_000, low=1, runtime=True)
+    default_query_max_num: int = key("defaultQueryMaxNum", 32, low=1, runtime=True)
     max_msgs_num_batch: int = key("maxMsgsNumBatch", 64, low=1)
-    delete_when: str = key("deleteWhen", "04")
-    file_reserved_time: int = key("fileReservedTime", 72, low=0)
-    delete_file_batch_max: int = key("deleteFileBatchMax", 10, low=1)
-    clean_resource_interval: int = key("cleanResourceInterval", 10_000, low=1)
-    clean_file_forcibly_enable: bool = key("cleanFileForciblyEnable", True)
-    disk_max_used_space_ratio: int = key("diskMaxUsedSpaceRatio", 75, low=0, high=100)
-    disk_space_clean_forcibly_ratio: int = key("diskSpaceCleanForciblyRatio", 85, low=0, high=100)
-    disk_space_warning_level_ratio: int = key("diskSpaceWarningLevelRatio", 90, low=0, high=100)
+    delete_when: str = key("deleteWhen", "04", runtime=True)
+    file_reserved_time: int = key("fileReservedTime", 72, low=0, runtime=True)
+    delete_file_batch_max: int = key("deleteFileBatchMax", 10, low=1, runtime=True)
+    clean_resource_interval: int = key("cleanResourceInterval", 10_000, low=1, runtime=True)
+    clean_file_forcibly_enable: bool = key("cleanFileForciblyEnable", True, runtime=True)
+    disk_max_used_space_ratio: int = key("diskMaxUsedSpaceRatio", 75, low=0, high=100, runtime=True)
+    disk_space_clean_forcibly_ratio: int = key("diskSpaceCleanForciblyRatio", 85, low=0, high=100, runtime=True)
+    disk_space_warning_level_ratio: int = key("diskSpaceWarningLevelRatio", 90, low=0, high=100, runtime=True)
     message_delay_level: str = key("messageDelayLevel", DEFAULT_DELAY_LEVELS)
     max_mapped_queue_files: int = key("maxMappedQueueFiles", 0, low=0)
 
@@ -100,6 +102,11 @@ class StoreConfig:
             if name in known
         }
         return cls(**values)
+
+    @classmethod
+    def runtime_keys(cls) -> frozenset[str]:
+        """The keys that may be changed while the store is open."""
+        return frozenset(setting.metadata["key"] for setting in fields(cls) if setting.metadata["runtime"])
 
     def changed(self, properties: Mapping[str, str]) -> StoreConfig:
         """This configuration with some keys replaced; unknown keys are an error here."""

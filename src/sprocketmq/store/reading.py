@@ -72,7 +72,7 @@ class Boundary(IntEnum):
 
 class Reader:
     def __init__(self, config: StoreConfig, log: CommitLog, queues: QueueTable, index: Index | None) -> None:
-        self._config = config
+        self.config = config
         self._log = log
         self._queues = queues
         self._index = index
@@ -111,7 +111,7 @@ class Reader:
         wanted: TagCodes | MessageFilter | None,
     ) -> GetResult:  # fmt: skip
         codes, rule = (wanted, None) if isinstance(wanted, frozenset | set) else (None, wanted)
-        config, low, high = self._config, queue.min_offset, queue.max_offset
+        config, low, high = self.config, queue.min_offset, queue.max_offset
         at = offset * ENTRY_SIZE
         base = at - at % queue.file_size
         if base not in queue.bases:

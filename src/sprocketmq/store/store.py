@@ -112,6 +112,11 @@ class MessageStore:
         self.reader.exts = exts
         return exts
 
+    def reconfigure(self, config: StoreConfig) -> None:
+        """Go on with `config`, which differs from the one before in keys that may change while the store is open."""
+        self.config = self.reader.config = self.cleaner.config = config
+        self.appender.max_message_size = config.max_message_size
+
     # -- opening and closing
 
     def _recover(self) -> None:

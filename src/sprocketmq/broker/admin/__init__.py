@@ -1,0 +1,108 @@
+"""The admin plane: what mqadmin, rocketmq-dashboard and our own tools ask of a broker.
+
+    topics        create, list, show, delete; figures of a topic's queues
+    groups        consumer groups: create, list, show, delete, forbid
+    connections   who is connected
+    progress      how far groups have come: lag, time spans, who consumes what
+    offsets       reset, clone and correct the offsets of groups
+    relay         questions that only a client can answer
+    settings      the broker's configuration
+    figures       the broker's own figures and its statistics
+    files         what is in the store, and making room in it
+    replication   what slaves copy, and how replication stands
+    halves        half messages that were given up
+    refusals      what this broker has not: answered with a reason
+
+`CHANGES` is the one table of what changes something; such requests are taken from this machine, and from the networks
+that `adminAllowFrom` lists.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sprocketmq.broker.admin.connections import ConnectionProcessors
+from sprocketmq.broker.admin.figures import FigureProcessors
+from sprocketmq.broker.admin.files import FileProcessors
+from sprocketmq.broker.admin.groups import GroupProcessors
+from sprocketmq.broker.admin.halves import HalfMessageProcessors
+from sprocketmq.broker.admin.offsets import OffsetAdminProcessors
+from sprocketmq.broker.admin.progress import ProgressProcessors
+from sprocketmq.broker.admin.refusals import RefusalProcessors
+from sprocketmq.broker.admin.relay import RelayProcessors
+from sprocketmq.broker.admin.replication import ReplicationProcessors
+from sprocketmq.broker.admin.settings import SettingProcessors
+from sprocketmq.broker.admin.topics import TopicProcessors
+from sprocketmq.codes import RequestCode
+
+if TYPE_CHECKING:
+    from sprocketmq.broker.broker import Broker
+
+CHANGES = frozenset(
+    {
+        RequestCode.UPDATE_AND_CREATE_TOPIC,
+        RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
+        RequestCode.UPDATE_BROKER_CONFIG,
+        RequestCode.UPDATE_AND_CREATE_ACL_CONFIG,
+        RequestCode.DELETE_ACL_CONFIG,
+        RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG,
+        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
+        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST,
+        RequestCode.DELETE_SUBSCRIPTIONGROUP,
+        RequestCode.DELETE_TOPIC_IN_BROKER,
+        RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+        RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,
+        RequestCode.CONSUME_MESSAGE_DIRECTLY,
+        RequestCode.CLONE_GROUP_OFFSET,
+        RequestCode.CLEAN_UNUSED_TOPIC,
+        RequestCode.RESUME_CHECK_HALF_MESSAGE,
+        RequestCode.DELETE_EXPIRED_COMMITLOG,
+        RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN,
+        RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON,
+        RequestCode.SET_MESSAGE_REQUEST_MODE,
+        RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC,
+        RequestCode.ADD_BROKER,
+        RequestCode.REMOVE_BROKER,
+        RequestCode.RESET_MASTER_FLUSH_OFFSET,
+        RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG,
+        RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG,
+        RequestCode.SET_COMMITLOG_READ_MODE,
+        RequestCode.AUTH_CREATE_USER,
+        RequestCode.AUTH_UPDATE_USER,
+        RequestCode.AUTH_DELETE_USER,
+        RequestCode.AUTH_CREATE_ACL,
+        RequestCode.AUTH_UPDATE_ACL,
+        RequestCode.AUTH_DELETE_ACL,
+        RequestCode.POP_ROLLBACK,
+    }
+)
+"""Requests that change something, whoever answers them."""
+
+
+def register(broker: Broker) -> None:
+    """Add the admin plane to the broker's table."""
+    table, store, clock = broker.table, broker.store, broker.clock
+    topics, groups, offsets, stats = broker.topics, broker.groups, broker.offsets, broker.stats
+    TopicProcessors(broker.settings, store, topics, offsets, stats, broker.pulls, broker.registration).add_to(table)
+    GroupProcessors(groups, offsets, stats).add_to(table)
+    ConnectionProcessors(broker.producers, broker.consumers).add_to(table)
+    ProgressProcessors(
+        broker.settings, store, topics, groups, offsets, broker.consumers, stats, broker.registration, clock
+    ).add_to(table)  # fmt: skip
+    OffsetAdminProcessors(
+        broker.settings, store, topics, groups, offsets, broker.consumers, broker.pulls
+    ).add_to(table)  # fmt: skip
+    RelayProcessors(broker.settings, store, topics, groups, broker.consumers).add_to(table)
+    SettingProcessors(broker.settings, broker.registration, clock).add_to(table)
+    FigureProcessors(
+        broker.settings, store, stats, broker.pressure, broker.acks, broker.files, clock, broker.figures
+    ).add_to(table)  # fmt: skip
+    FileProcessors(store, topics, offsets, broker.consumers).add_to(table)
+    ReplicationProcessors(broker.settings, store, offsets, broker.files).add_to(table)
+    HalfMessageProcessors(store).add_to(table)
+    RefusalProcessors().add_to(table)
+
+
+def guard(broker: Broker) -> None:
+    """Let only those change things who may; called when every part has added its processors."""
+    broker.table.guard(CHANGES, broker.settings.current.access().guard)

@@ -1,0 +1,196 @@
+"""The broker's own figures, and the statistics of topics and groups.
+
+RocketMQ's keys stand for a broker with thread pools and locks. Here one loop serves everyone, so a request waits as
+long as the loop is late, whatever pool it would have been in; and no lock is ever held for long.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from sprocketmq.broker.acks import Acks
+from sprocketmq.broker.pressure import Pressure
+from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.stats import History, Sample, Stats
+from sprocketmq.codes import VERSION, VERSION_NAME, RequestCode, ResponseCode
+from sprocketmq.errors import RequestRefused
+from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.registration import KVTable
+from sprocketmq.protocol.bodies.stats import BrokerStatsData, BrokerStatsItem
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.header import from_ext_fields
+from sprocketmq.protocol.headers.broker import ViewBrokerStatsDataRequestHeader
+from sprocketmq.protocol.names import SCHEDULE_TOPIC
+from sprocketmq.remoting import Connection, ProcessorTable, Reply
+from sprocketmq.store.configfiles import delay_offsets_file
+from sprocketmq.store.files import Clock, Files
+from sprocketmq.store.store import MessageStore
+
+#: Tells more of the broker's figures; a later source wins.
+Source = Callable[[], Mapping[str, str]]
+
+#: RocketMQ's thread pools, and how many requests may wait for each.
+_POOLS = {"send": 10_000, "pull": 100_000, "query": 20_000, "litePull": 100_000, "ack": 100_000}
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+class FigureProcessors:
+    def __init__(
+        self, settings: Settings, store: MessageStore, stats: Stats, pressure: Pressure, acks: Acks, files: Files,
+        clock: Clock, sources: list[Source],
+    ) -> None:  # fmt: skip
+        self._settings = settings
+        self._store = store
+        self._stats = stats
+        self._pressure = pressure
+        self._acks = acks
+        self._clock = clock
+        self._delays = delay_offsets_file(files, store.layout.config)
+        self._sources = sources
+
+    def add_to(self, table: ProcessorTable) -> None:
+        table.add(RequestCode.GET_BROKER_RUNTIME_INFO, self.runtime_info)
+        table.add(RequestCode.VIEW_BROKER_STATS_DATA, self.view_stats)
+
+    # -- runtime info -------------------------------------------------------------------------------------------------
+
+    def runtime_info(self, _connection: Connection, request: Command) -> Reply:
+        table = {
+            **self._times(), **self._puts_and_gets(), **self._log(), **self._disks(), **self._pools(), **self._delayed()
+        }  # fmt: skip
+        for source in self._sources:
+            table |= source()
+        return request.reply(body=codec.encode(KVTable(table=table)))
+
+    def _times(self) -> dict[str, str]:
+        booted = self._store.boot_timestamp
+        return {
+            "bootTimestamp": str(booted),
+            "runtime": duration(self._clock.now_ms() - booted),
+            "brokerActive": "true" if self._store.failure is None else "false",
+            "brokerVersion": str(VERSION),
+            "brokerVersionDesc": VERSION_NAME,
+            "startAcceptSendRequestTimeStamp": str(self._settings.current.start_accept_send_request_time_stamp),
+        }
+
+    def _puts_and_gets(self) -> dict[str, str]:
+        stats = self._stats
+        stats.add_up()
+        puts, gets = stats.broker_puts, stats.broker_gets
+        mornings = stats.mornings
+        put, found, missed, transferred = (stats.rates.tps(which) for which in range(4))
+        total = (found[0] + missed[0], found[1] + missed[1], found[2] + missed[2])
+        return {
+            "msgPutTotalYesterdayMorning": str(mornings.yesterday[0]),
+            "msgPutTotalTodayMorning": str(mornings.today[0]),
+            "msgPutTotalTodayNow": str(puts.count),
+            "msgGetTotalYesterdayMorning": str(mornings.yesterday[1]),
+            "msgGetTotalTodayMorning": str(mornings.today[1]),
+            "msgGetTotalTodayNow": str(gets.count),
+            "putMessageTimesTotal": str(self._store.appender.put_times),
+            "putMessageFailedTimes": str(self._store.appender.failed_times),
+            "putMessageSizeTotal": str(puts.size),
+            "putMessageAverageSize": str(puts.size / puts.count if puts.count else 0.0),
+            "putMessageDistributeTime": "null",
+            "putMessageEntireTimeMax": f"{self._pressure.worst_lag_ms:.0f}",
+            "getMessageEntireTimeMax": f"{self._pressure.worst_lag_ms:.0f}",
+            "putTps": _triple(put),
+            "getFoundTps": _triple(found),
+            "getMissTps": _triple(missed),
+            "getTotalTps": _triple(total),
+            "getTransferredTps": _triple(transferred),
+            "getTransferedTps": _triple(transferred),  # as RocketMQ 4 spells it
+            "putLatency99": f"{self._pressure.lag_ms:.2f}",
+            "putLatency999": f"{self._pressure.worst_lag_ms:.2f}",
+        }
+
+    def _log(self) -> dict[str, str]:
+        store = self._store
+        end = store.log.max_offset
+        return {
+            "commitLogMinOffset": str(store.log.min_offset),
+            "commitLogMaxOffset": str(end),
+            "dispatchBehindBytes": str(end - store.dispatcher.dispatched_offset),
+            "dispatchMaxBuffer": "0",
+            "earliestMessageTimeStamp": str(store.reader.log_earliest_time()),
+            "pageCacheLockTimeMills": "0",
+            "remainTransientStoreBufferNumbs": str(0x7FFFFFFF),
+            "remainHowManyDataToCommit": size(end - store.flusher.committed_offset),
+            "remainHowManyDataToFlush": size(end - store.flushed_offset),
+        }
+
+    def _disks(self) -> dict[str, str]:
+        cleaner, folders = self._store.cleaner, self._store.layout.commit_log_dirs
+        used, total = cleaner.usage(folders[0])
+        table = {
+            "commitLogDiskRatio": str(round(cleaner.commit_log_ratio(), 4)),
+            "consumeQueueDiskRatio": str(round(cleaner.consume_queue_ratio(), 4)),
+            "commitLogDirCapacity": f"Total : {size(total)}, Free : {size(total - used)}.",
+        }
+        return table | {f"commitLogDiskRatio_{folder}": str(round(cleaner.ratio(folder), 4)) for folder in folders}
+
+    def _pools(self) -> dict[str, str]:
+        capacities = _POOLS | {"send": self._settings.current.send_thread_pool_queue_capacity}
+        sizes = {"send": len(self._acks)}
+        table = {"EndTransactionQueueSize": "0", "EndTransactionThreadPoolQueueCapacity": "100000"}
+        for pool, capacity in capacities.items():
+            table[f"{pool}ThreadPoolQueueSize"] = str(sizes.get(pool, 0))
+            table[f"{pool}ThreadPoolQueueCapacity"] = str(capacity)
+            table[f"{pool}ThreadPoolQueueHeadWaitTimeMills"] = f"{self._pressure.lag_ms:.0f}"
+        return table
+
+    def _delayed(self) -> dict[str, str]:
+        """Per delay level the next offset and the end of its queue; timers tell their own figures when there are."""
+        kept = self._delays.load()
+        offsets = {} if kept is None else kept.offset_table
+        levels = {
+            f"scheduleMessageOffset_{level}": f"{offset},{self._store.max_offset(SCHEDULE_TOPIC, level - 1)}"
+            for level, offset in offsets.items()
+        }
+        timers = {"timerReadBehind": "0", "timerOffsetBehind": "0", "timerCongestNum": "0"}
+        return levels | timers | {"timerEnqueueTps": "0.0", "timerDequeueTps": "0.0"}
+
+    # -- statistics ---------------------------------------------------------------------------------------------------
+
+    def view_stats(self, _connection: Connection, request: Command) -> Reply:
+        header = from_ext_fields(ViewBrokerStatsDataRequestHeader, request.ext_fields)
+        history = self._stats.get(header.stats_name, header.stats_key)
+        if history is None:
+            remark = f"nothing was counted as {header.stats_name} of {header.stats_key}"
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
+        of_size = header.stats_name.endswith("_SIZE")
+        body = BrokerStatsData(
+            stats_minute=self._item(history, history.minute, of_size),
+            stats_hour=self._item(history, history.hour, of_size),
+            stats_day=self._item(history, history.day, of_size),
+        )
+        return request.reply(body=codec.encode(body))
+
+    def _item(self, history: History, samples: deque[Sample], of_size: bool) -> BrokerStatsItem:
+        """`avgpt` is the average of one message: its size, or 1."""
+        window = history.window(samples, self._stats.clock())
+        total = window.size if of_size else window.count
+        return BrokerStatsItem(
+            sum=total, tps=total / window.seconds, avgpt=total / window.count if window.count else 0.0
+        )
+
+
+def _triple(averages: tuple[float, float, float]) -> str:
+    return " ".join(str(round(average, 4)) for average in averages)
+
+
+def duration(milliseconds: int) -> str:
+    """As RocketMQ writes how long a broker runs."""
+    minutes, seconds = divmod(max(milliseconds, 0) // 1000, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    return f"[ {days} days, {hours} hours, {minutes} minutes, {seconds} seconds ]"
+
+
+def size(count: int) -> str:
+    """`6.6 KiB`"""
+    amount, unit = float(max(count, 0)), 0
+    while amount >= 1024 and unit < len(_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{count} B"

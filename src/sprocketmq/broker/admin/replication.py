@@ -1,0 +1,60 @@
+"""What slaves copy from their master, and how replication stands: this broker is a master without slaves."""
+
+from __future__ import annotations
+
+from sprocketmq.broker.offsets import ConsumerOffsets
+from sprocketmq.broker.settings import Settings
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.errors import RequestRefused
+from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.ha import HARuntimeInfo
+from sprocketmq.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.header import from_ext_fields
+from sprocketmq.protocol.headers.ha import ResetMasterFlushOffsetHeader
+from sprocketmq.remoting import Connection, ProcessorTable, Reply
+from sprocketmq.store.configfiles import delay_offsets_file
+from sprocketmq.store.files import Files
+from sprocketmq.store.store import MessageStore
+
+
+class ReplicationProcessors:
+    def __init__(self, settings: Settings, store: MessageStore, offsets: ConsumerOffsets, files: Files) -> None:
+        self._settings = settings
+        self._store = store
+        self._offsets = offsets
+        self._delays = delay_offsets_file(files, store.layout.config)
+
+    def add_to(self, table: ProcessorTable) -> None:
+        table.add(RequestCode.GET_ALL_CONSUMER_OFFSET, self.consumer_offsets)
+        table.add(RequestCode.GET_ALL_DELAY_OFFSET, self.delay_offsets)
+        table.add(RequestCode.GET_BROKER_HA_STATUS, self.status)
+        table.add(RequestCode.RESET_MASTER_FLUSH_OFFSET, self.reset_master_flush_offset)
+        table.add(RequestCode.GET_BROKER_EPOCH_CACHE, self.epochs)
+
+    def consumer_offsets(self, _connection: Connection, request: Command) -> Reply:
+        body = ConsumerOffsetSerializeWrapper(offset_table=self._offsets.table, data_version=self._offsets.data_version)
+        return request.reply(body=codec.encode(body))
+
+    def delay_offsets(self, _connection: Connection, request: Command) -> Reply:
+        """As they were last saved."""
+        kept = self._delays.load()
+        body = (
+            DelayOffsetSerializeWrapper()
+            if kept is None
+            else DelayOffsetSerializeWrapper(offset_table=kept.offset_table, data_version=kept.data_version)
+        )
+        return request.reply(body=codec.encode(body))
+
+    def status(self, _connection: Connection, request: Command) -> Reply:
+        body = HARuntimeInfo(master=True, master_commit_log_max_offset=self._store.log.max_offset)
+        return request.reply(body=codec.encode(body))
+
+    def reset_master_flush_offset(self, _connection: Connection, request: Command) -> Reply:
+        """Meant for slaves; a master has nothing to set."""
+        from_ext_fields(ResetMasterFlushOffsetHeader, request.ext_fields)
+        return request.reply()
+
+    def epochs(self, _connection: Connection, _request: Command) -> Reply:
+        remark = "this broker runs without a controller, so its log has no epochs"
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)

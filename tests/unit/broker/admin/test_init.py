@@ -1,0 +1,50 @@
+"""Who may change things, and that every code tools send is answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from sprocketmq.broker.admin import CHANGES
+from sprocketmq.broker.broker import Broker
+from sprocketmq.codes import RequestCode, ResponseCode
+
+from ..conftest import StartBroker
+from ..house import Caller
+from .conftest import become_a_stranger
+
+#: What mqadmin 4.9.8 and 5.3.3 and rocketmq-dashboard send to a broker, save what message kinds answer.
+ADMIN_CODES = [
+    17, 18, 21, 25, 26, 28, 29, 30, 31, 32, 33, 43, 45, 50, 51, 52, 53, 200, 201, 202, 203, 204, 207, 208, 215, 222,
+    223, 225, 300, 303, 305, 306, 307, 308, 309, 314, 315, 316, 317, 321, 323, 328, 329, 343, 345, 351, 352, 353, 354,
+    355, 361, 513, 902, 903, 907, 908, 1007, 2001, 2002, 2003, 2004, *range(3001, 3011), 200056,
+]  # fmt: skip
+
+
+def test_every_code_has_a_processor(broker: Broker) -> None:
+    assert set(ADMIN_CODES) <= broker.table.codes()
+
+
+@pytest.mark.parametrize("code", sorted(CHANGES & set(ADMIN_CODES)))
+async def test_strangers_change_nothing(stranger: Caller, broker: Broker, code: int) -> None:
+    topics, groups, settings = dict(broker.topics.configs), dict(broker.groups.configs), broker.settings.entries()
+    fields = {
+        "topic": "T", "defaultTopic": "TBW102", "readQueueNums": 4, "writeQueueNums": 4, "perm": 6, "order": False,
+        "topicFilterType": "SINGLE_TAG", "groupName": "G", "group": "G", "readable": False,
+    }  # fmt: skip
+    answer = await stranger.call(code, fields, b"traceOn=false")
+    assert answer.code == ResponseCode.NO_PERMISSION
+    assert "192.0.2.9" in (answer.remark or "")
+    assert (broker.topics.configs, broker.groups.configs, broker.settings.entries()) == (topics, groups, settings)
+
+
+@pytest.mark.parametrize("code", [RequestCode.GET_BROKER_CONFIG, RequestCode.GET_ALL_TOPIC_CONFIG, 28, 201, 317])
+async def test_strangers_may_look(stranger: Caller, code: int) -> None:
+    assert (await stranger(code, isOrder=False)).code == 0
+
+
+async def test_listed_networks_may_change_things(start_broker: StartBroker) -> None:
+    broker = await start_broker(adminAllowFrom="192.0.2.0/24")
+    caller = Caller(broker)
+    await become_a_stranger(caller, broker)
+    assert (await caller(RequestCode.UPDATE_BROKER_CONFIG, b"traceOn=false")).code == 0
+    await caller.client.close(grace=0.2)
