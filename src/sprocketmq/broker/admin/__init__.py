@@ -95,11 +95,11 @@ def register(broker: Broker) -> None:
     RelayProcessors(broker.settings, store, topics, groups, broker.consumers).add_to(table)
     SettingProcessors(broker.settings, broker.registration, clock).add_to(table)
     FigureProcessors(
-        broker.settings, store, stats, broker.pressure, broker.acks, broker.files, clock, broker.figures
+        broker.settings, store, stats, broker.pressure, broker.acks, broker.kinds.schedule, clock, broker.figures
     ).add_to(table)  # fmt: skip
     FileProcessors(store, topics, offsets, broker.consumers).add_to(table)
-    ReplicationProcessors(broker.settings, store, offsets, broker.files).add_to(table)
-    HalfMessageProcessors(store).add_to(table)
+    ReplicationProcessors(store, offsets, broker.kinds.schedule).add_to(table)
+    HalfMessageProcessors(store, broker.kinds.halves, broker.kinds.checks, clock).add_to(table)
     RefusalProcessors().add_to(table)
 
 

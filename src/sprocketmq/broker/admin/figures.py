@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from sprocketmq.broker.acks import Acks
+from sprocketmq.broker.kinds.schedule import Schedule
 from sprocketmq.broker.pressure import Pressure
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.stats import History, Sample, Stats
@@ -21,10 +22,8 @@ from sprocketmq.protocol.bodies.stats import BrokerStatsData, BrokerStatsItem
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.broker import ViewBrokerStatsDataRequestHeader
-from sprocketmq.protocol.names import SCHEDULE_TOPIC
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.configfiles import delay_offsets_file
-from sprocketmq.store.files import Clock, Files
+from sprocketmq.store.files import Clock
 from sprocketmq.store.store import MessageStore
 
 #: Tells more of the broker's figures; a later source wins.
@@ -37,8 +36,8 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 class FigureProcessors:
     def __init__(
-        self, settings: Settings, store: MessageStore, stats: Stats, pressure: Pressure, acks: Acks, files: Files,
-        clock: Clock, sources: list[Source],
+        self, settings: Settings, store: MessageStore, stats: Stats, pressure: Pressure, acks: Acks,
+        schedule: Schedule, clock: Clock, sources: list[Source],
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
@@ -46,7 +45,7 @@ class FigureProcessors:
         self._pressure = pressure
         self._acks = acks
         self._clock = clock
-        self._delays = delay_offsets_file(files, store.layout.config)
+        self._schedule = schedule
         self._sources = sources
 
     def add_to(self, table: ProcessorTable) -> None:
@@ -142,11 +141,10 @@ class FigureProcessors:
 
     def _delayed(self) -> dict[str, str]:
         """Per delay level the next offset and the end of its queue; timers tell their own figures when there are."""
-        kept = self._delays.load()
-        offsets = {} if kept is None else kept.offset_table
         levels = {
-            f"scheduleMessageOffset_{level}": f"{offset},{self._store.max_offset(SCHEDULE_TOPIC, level - 1)}"
-            for level, offset in offsets.items()
+            f"scheduleMessageOffset_{level}": f"{offset},{end}"
+            for level, (offset, end) in self._schedule.backlog().items()
+            if end
         }
         timers = {"timerReadBehind": "0", "timerOffsetBehind": "0", "timerCongestNum": "0"}
         return levels | timers | {"timerEnqueueTps": "0.0", "timerDequeueTps": "0.0"}

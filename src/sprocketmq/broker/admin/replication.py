@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sprocketmq.broker.kinds.schedule import Schedule
 from sprocketmq.broker.offsets import ConsumerOffsets
-from sprocketmq.broker.settings import Settings
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.bodies import codec
@@ -13,17 +13,14 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.ha import ResetMasterFlushOffsetHeader
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.configfiles import delay_offsets_file
-from sprocketmq.store.files import Files
 from sprocketmq.store.store import MessageStore
 
 
 class ReplicationProcessors:
-    def __init__(self, settings: Settings, store: MessageStore, offsets: ConsumerOffsets, files: Files) -> None:
-        self._settings = settings
+    def __init__(self, store: MessageStore, offsets: ConsumerOffsets, schedule: Schedule) -> None:
         self._store = store
         self._offsets = offsets
-        self._delays = delay_offsets_file(files, store.layout.config)
+        self._schedule = schedule
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add(RequestCode.GET_ALL_CONSUMER_OFFSET, self.consumer_offsets)
@@ -37,13 +34,7 @@ class ReplicationProcessors:
         return request.reply(body=codec.encode(body))
 
     def delay_offsets(self, _connection: Connection, request: Command) -> Reply:
-        """As they were last saved."""
-        kept = self._delays.load()
-        body = (
-            DelayOffsetSerializeWrapper()
-            if kept is None
-            else DelayOffsetSerializeWrapper(offset_table=kept.offset_table, data_version=kept.data_version)
-        )
+        body = DelayOffsetSerializeWrapper(offset_table=self._schedule.offsets())
         return request.reply(body=codec.encode(body))
 
     def status(self, _connection: Connection, request: Command) -> Reply:

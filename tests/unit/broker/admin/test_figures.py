@@ -49,6 +49,11 @@ async def test_all_keys_are_there(caller: Caller, broker: Broker, clock: FakeClo
         assert len([float(part) for part in found[name].split(" ")]) == 3
 
 
+async def test_delayed_messages(caller: Caller) -> None:
+    await caller.send("T", DELAY="3")
+    assert (await figures(caller))["scheduleMessageOffset_3"] == "0,1"
+
+
 async def test_totals_by_morning(caller: Caller, broker: Broker) -> None:
     await caller.send("T")
     await caller.pull("T")

@@ -7,12 +7,12 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.ids import offset_message_id
 from sprocketmq.protocol.properties import decode_properties
 
-from ..house import Caller, fields
+from ..house import START_MS, Caller, fields
 
 
 async def test_a_half_message_is_checked_again(caller: Caller, broker: Broker) -> None:
-    properties = b"TRANSACTION_CHECK_TIMES\x0115\x02REAL_TOPIC\x01T\x02"
-    put = broker.store.put("TRANS_CHECK_MAX_TIME_TOPIC", 0, 3, 0, b"half", properties, 7, bytes(8), 0, 0)
+    properties = b"TRANSACTION_CHECK_TIMES\x0115\x02REAL_TOPIC\x01T\x02TRAN_PREPARED_QUEUE_OFFSET\x015\x02"
+    put = broker.store.put("TRANS_CHECK_MAX_TIME_TOPIC", 0, 3, 0, b"half", properties, START_MS, bytes(8), 0, 0)
     message_id = offset_message_id(bytes(8), put.commit_offset)
     before = broker.store.max_offset("RMQ_SYS_TRANS_HALF_TOPIC", 0)
     assert (await caller(RequestCode.RESUME_CHECK_HALF_MESSAGE, msgId=message_id)).code == 0
@@ -20,8 +20,9 @@ async def test_a_half_message_is_checked_again(caller: Caller, broker: Broker) -
     assert entry is not None
     record = broker.store.reader.record_at(entry.commit_offset)
     assert record is not None
-    assert (record.body, record.flag, record.born_timestamp) == (b"half", 3, 7)
+    assert (record.body, record.flag, record.born_timestamp) == (b"half", 3, START_MS)
     assert decode_properties(record.properties) == {"TRANSACTION_CHECK_TIMES": "0", "REAL_TOPIC": "T"}
+    assert before in broker.kinds.halves.open
 
 
 @pytest.mark.parametrize("which", ["ordinary", "", "nonsense"])

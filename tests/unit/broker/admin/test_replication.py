@@ -5,7 +5,6 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.ha import HARuntimeInfo
 from sprocketmq.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
-from sprocketmq.store.configfiles import DelayOffsets, delay_offsets_file
 
 from ..house import Caller
 
@@ -15,9 +14,8 @@ async def test_what_slaves_copy(caller: Caller, broker: Broker) -> None:
     answer = await caller(RequestCode.GET_ALL_CONSUMER_OFFSET)
     assert codec.decode(ConsumerOffsetSerializeWrapper, answer.body).offset_table == {"T@G": {0: 5}}
     assert b'"T@G":{0:5}' in answer.body
-    delay_offsets_file(broker.files, broker.store.layout.config).save(DelayOffsets(offset_table={3: 7}))
     answer = await caller(RequestCode.GET_ALL_DELAY_OFFSET)
-    assert codec.decode(DelayOffsetSerializeWrapper, answer.body).offset_table[3] == 7
+    assert codec.decode(DelayOffsetSerializeWrapper, answer.body).offset_table == broker.kinds.schedule.offsets()
 
 
 async def test_a_master_without_slaves(caller: Caller, broker: Broker) -> None:
