@@ -1,4 +1,4 @@
-"""Counters, metrics, pressure and acknowledgements."""
+"""Metrics, pressure and acknowledgements."""
 
 from __future__ import annotations
 
@@ -7,34 +7,11 @@ from pathlib import Path
 
 from sprocketmq.broker.acks import Acks
 from sprocketmq.broker.pressure import RESERVE_BYTES, Pressure, available_memory
-from sprocketmq.broker.stats import History, Stats
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import FlushFailed
 
 from .conftest import StartBroker
 from .house import Caller, make_settings, wants
-
-
-def test_windows_are_differences_of_samples() -> None:
-    stats = Stats("C")
-    for second in range(0, 90, 10):
-        stats.put("T", 5, 500)
-        stats.got("G", "T", 1, 100)
-        stats.sample(second)
-    history = stats.get("TOPIC_PUT_NUMS", "T")
-    assert history is not None
-    minute = History.window(history.minute)
-    assert (minute.count, minute.size, minute.seconds, minute.tps) == (30, 3000, 60.0, 0.5)
-    assert History.window(history.hour).count == 0  # one sample is no window
-    got = stats.get("GROUP_GET_SIZE", "T@G")
-    assert got is not None
-    assert History.window(got.minute).size == 600
-    whole = stats.get("BROKER_PUT_NUMS", "C")
-    assert whole is not None
-    assert History.window(whole.minute).count == 30
-    assert stats.get("TOPIC_PUT_NUMS", "none") is None
-    stats.forget_topic("T")
-    assert stats.get("TOPIC_PUT_NUMS", "T") is None
 
 
 def test_ticks_that_stay_late_and_scarce_memory_are_pressure(tmp_path: Path) -> None:

@@ -128,7 +128,8 @@ async def test_groups_come_by_themselves_where_that_is_allowed(tmp_path: Path, c
 
 def test_a_group_may_be_kept_from_a_topic(tmp_path: Path, clock: FakeClock) -> None:
     groups = make_groups(tmp_path, clock)
-    groups.set_forbidden({"G": {"T": 1 << 4}})
+    groups.forbid("G", "T", 4, forbidden=True)
+    assert groups.forbidden == {"G": {"T": 4}}
     assert make_groups(tmp_path, clock).is_forbidden("G", "T", 4)
     assert not groups.is_forbidden("G", "T", 2)
     assert not groups.is_forbidden("G", "U", 4)
