@@ -122,21 +122,24 @@ class ProgressProcessors:
         return request.reply(body=codec.encode(body))
 
     def _span(self, group: str, topic: str, queue_id: int) -> QueueTimeSpan | None:
-        """The times of a queue's first and last message and of what the group has consumed; None for no messages."""
+        """The times of a queue's first and last message and of what the group has consumed.
+
+        None for a queue without messages, and for one of which the group has committed nothing.
+        """
         low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
-        if high <= low:
-            return None
         committed = self._offsets.query(group, topic, queue_id)
+        if high <= low or committed is None:
+            return None
         first = self._time(topic, queue_id, low)
         delay = 0
-        if committed is not None and committed < high:
+        if committed < high:
             delay = self._clock.now_ms() - self._time(topic, queue_id, max(committed, low))
         return QueueTimeSpan(
             message_queue=MessageQueue(topic, self._settings.current.broker_name, queue_id),
             min_time_stamp=first,
             max_time_stamp=self._time(topic, queue_id, high - 1),
-            consume_time_stamp=self._time(topic, queue_id, committed - 1) if committed and committed > low else first,
-            delay_time=None if committed is None else delay,
+            consume_time_stamp=self._time(topic, queue_id, committed - 1) if committed > low else first,
+            delay_time=delay,
         )
 
     def _time(self, topic: str, queue_id: int, offset: int) -> int:

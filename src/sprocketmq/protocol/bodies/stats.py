@@ -67,7 +67,7 @@ class QueueTimeSpan:
     min_time_stamp: Long = wire("minTimeStamp", default=0)
     max_time_stamp: Long = wire("maxTimeStamp", default=0)
     consume_time_stamp: Long = wire("consumeTimeStamp", default=0)
-    delay_time: Long | None = wire("delayTime", default=0)
+    delay_time: Long = wire("delayTime", default=0)
     min_time_stamp_str: str = wire("minTimeStampStr", default="")
     max_time_stamp_str: str = wire("maxTimeStampStr", default="")
     consume_time_stamp_str: str = wire("consumeTimeStampStr", default="")
