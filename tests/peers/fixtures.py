@@ -18,8 +18,6 @@ from tests.peers.servers import Cluster
 from tests.peers.sprocket import sprocket_cluster
 from tests.peers.toolchain import needs_tools
 
-from sprocketmq.cli.main import COMMANDS
-
 __all__ = [
     "apache_rocketmq",
     "cluster",
@@ -78,7 +76,6 @@ def start_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[St
     started: list[Cluster] = []
 
     def start(conf: Mapping[str, str] | None = None) -> Cluster:
-        _demand(request.param)
         started.append(CLUSTERS[request.param](tmp_path / str(len(started)), conf))
         with needs_tools():
             return started[-1].start()
@@ -95,7 +92,6 @@ def own_cluster(start_cluster: StartCluster) -> Cluster:
 
 
 def _run(kind: str, directory: Path) -> Iterator[Cluster]:
-    _demand(kind)
     running = CLUSTERS[kind](directory, None)
     try:
         with needs_tools():
@@ -103,11 +99,6 @@ def _run(kind: str, directory: Path) -> Iterator[Cluster]:
         yield running
     finally:
         running.kill()
-
-
-def _demand(kind: str) -> None:
-    if kind == "sprocket" and "broker" not in COMMANDS:
-        pytest.skip("`sprocket broker` is not there yet")
 
 
 @pytest.fixture(scope="session")

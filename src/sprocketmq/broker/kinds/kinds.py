@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 from sprocketmq.broker.kinds.checks import TransactionChecks
 from sprocketmq.broker.kinds.halves import OpenHalves
+from sprocketmq.broker.kinds.recall import Recalls
+from sprocketmq.broker.kinds.reply import Replies
 from sprocketmq.broker.kinds.retry import Retries
 from sprocketmq.broker.kinds.schedule import Schedule
+from sprocketmq.broker.kinds.timer import Timer
 from sprocketmq.broker.kinds.transactions import Transactions
 from sprocketmq.broker.message import Message
 from sprocketmq.broker.timers import Periodic
@@ -25,9 +28,12 @@ if TYPE_CHECKING:
 class MessageKinds:
     def __init__(self, broker: Broker) -> None:
         settings, store, clock, stats = broker.settings, broker.store, broker.clock, broker.stats
+        self._settings = settings
         self._store = store
         self._started = False
         self.schedule = Schedule(store, delay_offsets_file(broker.files, store.layout.config), stats, clock)
+        self.timer = Timer(settings, store, broker.files, stats, clock)
+        self.recalls = Recalls(settings, broker.topics, self.put, clock.now_ms)
         self.halves = OpenHalves(store, broker.offsets, settings)
         self.checks = TransactionChecks(settings, store, broker.topics, broker.producers, self.halves, clock)
         self.transactions = Transactions(settings, store, self.halves, stats, self.checks.expect)
@@ -45,19 +51,24 @@ class MessageKinds:
             ),
         ]
         broker.sends.interceptors += [
-            self.retries.intercept, self.transactions.intercept, self.schedule.intercept,
+            self.retries.intercept, self.transactions.intercept, self.timer.intercept, self.schedule.intercept,
         ]  # fmt: skip
         self.retries.add_to(broker.table)
         self.transactions.add_to(broker.table)
+        self.recalls.add_to(broker.table)
+        Replies(settings, store, broker.topics, broker.producers, stats, clock).add_to(broker.table)
 
     def put(self, message: Message) -> PutResult:
         """Store a message of the broker's own, delayed when it asks for that."""
+        self.timer.intercept(message)
         self.schedule.intercept(message)
         return message.put_to(self._store)
 
     def start(self) -> None:
         self.schedule.load()
         self.schedule.start()
+        if self._settings.current.timer_wheel_enable:
+            self.timer.start()
         self.checks.start()
         for job in self._jobs:
             job.start()
@@ -73,4 +84,5 @@ class MessageKinds:
         self.checks.alarm.stop()
         self.halves.write_marks()
         self.schedule.stop()
+        self.timer.stop()
         self.halves.progress.save_now()

@@ -1,0 +1,339 @@
+"""Delays of any length: a message with TIMER_DELAY_SEC, TIMER_DELAY_MS or TIMER_DELIVER_MS rests until its second.
+
+    rmq_sys_wheel_timer    the messages, in queue 0, each with its time in TIMER_OUT_MS
+    timer log              for each of them a unit that says where it is
+    timer wheel            for each second the chain of its units
+    timercheck             up to when timers were delivered, and how far the queue was read
+
+    send -> queue --enqueue--> log and wheel --its second is over--> the message's own topic
+
+Nothing of a timer is kept in memory. TIMER_OUT_MS is the second before the time asked for, and a second is delivered
+when it is over, so no message comes early. One beyond the roll window gets a unit at an earlier time; then it goes to
+the timer topic again. A recalled message is met by a delete unit in the same second, see `recall`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+
+from sprocketmq.broker.kinds.alarm import Alarm
+from sprocketmq.broker.kinds.progress import SafeProgress
+from sprocketmq.broker.kinds.recall import recall_handle
+from sprocketmq.broker.kinds.schedule import level_of
+from sprocketmq.broker.kinds.stored import HOPELESS, Home, home_of, message_of, redirect
+from sprocketmq.broker.message import TRANSACTION_BITS, Message
+from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.stats import Stats
+from sprocketmq.codes import ResponseCode
+from sprocketmq.errors import RequestRefused
+from sprocketmq.logs import Events
+from sprocketmq.protocol.hashing import string_hash
+from sprocketmq.protocol.names import TIMER_TOPIC, is_retry_topic
+from sprocketmq.protocol.properties import (
+    REAL_TOPIC,
+    TIMER_DEL_UNIQKEY,
+    TIMER_DELAY_MS,
+    TIMER_DELAY_SEC,
+    TIMER_DELIVER_MS,
+    TIMER_DEQUEUE_MS,
+    TIMER_ENQUEUE_MS,
+    TIMER_OUT_MS,
+    TIMER_ROLL_TIMES,
+    UNIQUE_KEY,
+    decode_properties,
+)
+from sprocketmq.protocol.record import Record
+from sprocketmq.protocol.sysflag import TRANSACTION_COMMIT
+from sprocketmq.store.append import PutResult
+from sprocketmq.store.files import Clock, Files
+from sprocketmq.store.store import MessageStore
+from sprocketmq.store.timerlog import DEFAULT, DELETE, ROLL, UNIT_SIZE, TimerCheck, TimerLog, Unit, read_timer_check
+from sprocketmq.store.timerwheel import NONE, SLOTS, TimerWheel
+
+events = Events(__name__)
+
+#: Messages in one turn of the loop.
+TURN = 200
+_QUEUE = 0
+_ASKED = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
+_AFTER_REFUSAL_MS = 1000
+_UNREADABLE_MS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A second that is being delivered: its units, oldest last, and what is recalled of it."""
+
+    positions: array[int]
+    deleted: frozenset[str]
+
+
+class Timer:
+    def __init__(self, settings: Settings, store: MessageStore, files: Files, stats: Stats, clock: Clock) -> None:
+        root = store.layout.root
+        self.alarm = Alarm("timer", clock, self._turn)
+        self.progress = SafeProgress(store, self._progress, self._save)
+        self._settings = settings
+        self._store = store
+        self._files = files
+        self._stats = stats
+        self._clock = clock
+        self._precision = settings.current.timer_precision_ms
+        self._check_path: Path = store.layout.config / "timercheck"
+        self._wheel_path, self._log_path = root / "timerwheel", root / "timerlog"
+        self._check = TimerCheck()
+        self._wheel: TimerWheel | None = None
+        self._log: TimerLog | None = None
+        self._pending = 0
+        self._read_time = 0
+        self._queue_offset = 0
+        self._due: _Due | None = None
+
+    # -- across restarts -----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self._check = read_timer_check(self._files, self._check_path)
+        now = self._whole(self._clock.now_ms())
+        self._read_time = (
+            max(self._check.read_time, now - SLOTS // 2 * self._precision) if self._check.read_time else now
+        )
+        self._queue_offset = self._check.queue_offset
+        if self._files.exists(self._wheel_path):
+            self._open()
+        self.alarm.start()
+        self.alarm.ring()
+
+    def stop(self) -> None:
+        self.alarm.stop()
+        if self._wheel is None or self._log is None:
+            return
+        self.progress.save_now()
+        self._wheel.close()
+        self._log.close()
+
+    def _open(self) -> tuple[TimerWheel, TimerLog]:
+        if self._wheel is not None and self._log is not None:
+            return self._wheel, self._log
+        self._wheel = TimerWheel(self._files, self._wheel_path, self._precision)
+        self._log = TimerLog(self._files, self._log_path)
+        last = self._log.last()
+        record = None if last is None else self._store.reader.record_at(last.commit_offset)
+        if record is not None and record.topic == TIMER_TOPIC:
+            self._queue_offset = max(self._queue_offset, record.queue_offset + 1)
+        if not self._store.report.clean:
+            self._relink(self._wheel, self._log)
+        self._pending = sum(
+            slot.number for slot in self._wheel.written() if slot.time * self._precision >= self._read_time
+        )
+        return self._wheel, self._log
+
+    def _relink(self, wheel: TimerWheel, log: TimerLog) -> None:
+        """After a crash the wheel may be behind or ahead of the log: build what is still to come from the log."""
+        wheel.clear_from(self._read_time)
+        for position, unit in log.units(log.begin):
+            if unit.time >= self._read_time:
+                wheel.add(unit.time, position, -1 if unit.magic & DELETE else 1)
+
+    def _progress(self) -> tuple[int, int, int]:
+        return self._read_time, 0 if self._log is None else self._log.end, self._queue_offset
+
+    def _save(self, progress: tuple[int, int, int]) -> None:
+        """Wheel and log first: what `timercheck` says is behind us must not be missing from them."""
+        if self._wheel is None or self._log is None:
+            return
+        self._log.sync()
+        self._wheel.sync()
+        read_time, position, queue_offset = progress
+        self._check = TimerCheck(
+            read_time=read_time, log_position=position, queue_offset=queue_offset, master_queue_offset=queue_offset,
+            state_version=self._check.state_version, timestamp=self._clock.now_ms(), counter=self._check.counter + 1,
+        )  # fmt: skip
+        self._files.write_bytes(self._check_path, self._check.encode())
+        self._log.remove_before(self._store.log.min_offset)
+
+    # -- in ------------------------------------------------------------------------------------------------------------
+
+    def intercept(self, message: Message) -> None:
+        """Let a message rest that asks for a time; a delay level wins over a timer."""
+        properties = message.properties
+        if not any(name in properties for name in _ASKED) or message.topic == TIMER_TOPIC:
+            return
+        if message.sys_flag & TRANSACTION_BITS not in (0, TRANSACTION_COMMIT):
+            return
+        if level_of(message) > 0:
+            for name in _ASKED:
+                properties.pop(name, None)
+            return
+        config, now = self._settings.current, self._clock.now_ms()
+        if not config.timer_wheel_enable:
+            raise RequestRefused(
+                ResponseCode.SYSTEM_ERROR, "this broker serves no timers; its timerWheelEnable is false"
+            )
+        deliver_ms = asked_time(properties, now)
+        if deliver_ms is None or deliver_ms - now > config.timer_max_delay_sec * 1000:
+            remark = f"a timer must name a time at most {config.timer_max_delay_sec} s away"
+            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, remark)
+        if deliver_ms <= now:
+            if TIMER_DEL_UNIQKEY in properties:
+                raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, "its time is over")
+            return
+        out_ms = (deliver_ms - 1) // self._precision * self._precision
+        properties[TIMER_OUT_MS] = str(out_ms)
+        if not is_retry_topic(message.topic):
+            message.recall_handle = recall_handle(message.topic, config.broker_name, out_ms + 1, properties[UNIQUE_KEY])
+        redirect(message, TIMER_TOPIC, _QUEUE)
+        message.on_stored.append(self._stored)
+
+    def _stored(self, _result: PutResult) -> None:
+        self.alarm.set(self._clock.now_ms())
+
+    def _enqueue(self) -> None:
+        """Put what came to the timer topic on the wheel."""
+        self._queue_offset = max(self._queue_offset, self._store.min_offset(TIMER_TOPIC, _QUEUE))
+        for _ in range(TURN):
+            entry = self._store.reader.entry(TIMER_TOPIC, _QUEUE, self._queue_offset)
+            if entry is None:
+                return
+            record = None if entry.is_filler else self._store.reader.record_at(entry.commit_offset)
+            if record is not None and not self._put(record):
+                return
+            self._queue_offset += 1
+
+    def _put(self, record: Record) -> bool:
+        properties = decode_properties(record.properties)
+        time = number_of(properties.get(TIMER_OUT_MS))
+        if time is None:
+            events.warning("timer passed over", commit_offset=record.commit_offset)
+            return True
+        now = self._whole(self._clock.now_ms())
+        deletes = TIMER_DEL_UNIQKEY in properties
+        if time < self._read_time:  # its second is over already
+            return deletes or self._deliver(record, properties, self._clock.now_ms())
+        magic, time = self._rolled(DEFAULT, time, now)
+        wheel, log = self._open()
+        unit = Unit(
+            UNIT_SIZE, wheel.get(time).last, magic | (DELETE if deletes else 0), now, time - now, record.commit_offset,
+            record.size, string_hash(properties.get(REAL_TOPIC, "")), 0,
+        )  # fmt: skip
+        wheel.add(time, log.append(unit), -1 if deletes else 1)
+        self._pending += 1
+        return True
+
+    def _rolled(self, magic: int, time: int, now: int) -> tuple[int, int]:
+        """A time beyond the window is rolled: to its end, or to its half when what would be left is little."""
+        window = self._settings.current.timer_roll_window_slot * self._precision
+        if time - now < window:
+            return magic, time
+        rest = time - now - window
+        step = window // 2 if rest < window // 3 else window
+        return magic | ROLL, self._whole(now + step)
+
+    # -- out -----------------------------------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        self._enqueue()
+        now = self._clock.now_ms()
+        delivered = self._dequeue(now)
+        behind = self._store.dispatcher.queue(TIMER_TOPIC, _QUEUE).next_offset - self._queue_offset
+        if not delivered:
+            self.alarm.set(now + _AFTER_REFUSAL_MS)
+        elif self._due is not None or self._store.max_offset(TIMER_TOPIC, _QUEUE) > self._queue_offset:
+            self.alarm.set(now)
+        elif behind > 0:
+            self.alarm.set(now + _UNREADABLE_MS)
+        elif self._pending > 0:
+            self.alarm.set(self._read_time + self._precision)
+        if self._log is not None and self._progress() != (
+            self._check.read_time, self._check.log_position, self._check.queue_offset
+        ):  # fmt: skip
+            asyncio.get_running_loop().call_soon(self.progress.begin)
+
+    def _dequeue(self, now: int) -> bool:
+        """Deliver every second that is over; False when the store takes no messages."""
+        if self._pending <= 0 or self._wheel is None:
+            self._read_time = max(self._read_time, self._whole(now))
+            return True
+        left = TURN
+        while self._read_time + self._precision <= now and left > 0:
+            due = self._due = self._due or self._begin(self._read_time)
+            while due is not None and due.positions and left > 0:
+                if not self._ring(due):
+                    return False
+                due.positions.pop()
+                self._pending -= 1
+                left -= 1
+            if due is None or not due.positions:
+                self._due = None
+                self._read_time += self._precision
+        return True
+
+    def _begin(self, time: int) -> _Due | None:
+        """The units of a second; the chain leads from the newest to the oldest."""
+        wheel, log = self._open()
+        position = wheel.get(time).last
+        positions, deleted = array("q"), set[str]()
+        while position != NONE and (unit := log.get(position)) is not None:
+            positions.append(position)
+            if unit.magic & DELETE and not unit.magic & ROLL:
+                deleted.add(self._deleted_key(unit))
+            position = unit.previous
+        return _Due(positions, frozenset(deleted)) if positions else None
+
+    def _deleted_key(self, unit: Unit) -> str:
+        record = self._store.reader.record_at(unit.commit_offset)
+        return "" if record is None else decode_properties(record.properties).get(TIMER_DEL_UNIQKEY, "")
+
+    def _ring(self, due: _Due) -> bool:
+        """Deliver or roll one timer; whether it is dealt with."""
+        _, log = self._open()
+        unit = log.get(due.positions[-1])
+        record = None if unit is None else self._store.reader.record_at(unit.commit_offset)
+        if unit is None or record is None or record.topic != TIMER_TOPIC:
+            events.warning("timer lost its message", position=due.positions[-1])
+            return True
+        properties = decode_properties(record.properties)
+        if unit.magic & ROLL:
+            properties[TIMER_ROLL_TIMES] = str((number_of(properties.get(TIMER_ROLL_TIMES)) or 0) + 1)
+            message = message_of(record, Home(TIMER_TOPIC, _QUEUE), properties)
+            return self._taken(message.put_to(self._store), record)
+        key = properties.get(UNIQUE_KEY, "")
+        if unit.magic & DELETE or key in due.deleted or f"{properties.get(REAL_TOPIC)}+{key}" in due.deleted:
+            return True
+        return self._deliver(record, properties, unit.write_time)
+
+    def _deliver(self, record: Record, properties: dict[str, str], enqueued_ms: int) -> bool:
+        home = home_of(properties)
+        if home is None:
+            events.warning("timer passed over", commit_offset=record.commit_offset)
+            return True
+        properties[TIMER_ENQUEUE_MS] = str(enqueued_ms)
+        properties[TIMER_DEQUEUE_MS] = str(self._clock.now_ms())
+        result = message_of(record, home, properties).put_to(self._store)
+        if result.ok:
+            self._stats.put(home.topic, 1, result.size)
+        return self._taken(result, record)
+
+    def _taken(self, result: PutResult, record: Record) -> bool:
+        if result.status in HOPELESS:
+            events.warning("timer refused", commit_offset=record.commit_offset)
+        return result.ok or result.status in HOPELESS
+
+    def _whole(self, time_ms: int) -> int:
+        return time_ms // self._precision * self._precision
+
+
+def asked_time(properties: dict[str, str], now: int) -> int | None:
+    """When the message is to be delivered; None when what it says is no number."""
+    for name, unit, start in ((TIMER_DELAY_SEC, 1000, now), (TIMER_DELAY_MS, 1, now), (TIMER_DELIVER_MS, 1, 0)):
+        if name in properties:
+            number = number_of(properties[name])
+            return None if number is None else start + number * unit
+    return None
+
+
+def number_of(text: str | None) -> int | None:
+    digits = "" if text is None else text.removeprefix("-")
+    return int(text or "") if digits.isdecimal() and digits.isascii() and len(digits) < 19 else None
