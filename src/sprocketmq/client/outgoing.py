@@ -12,7 +12,7 @@ from sprocketmq.client.identity import unique_key
 from sprocketmq.client.message import MAX_PROPERTIES_BYTES, Message
 from sprocketmq.client.routes import AUTO_CREATE_TOPIC
 from sprocketmq.client.settings import ProducerSettings
-from sprocketmq.codes import RequestCode
+from sprocketmq.codes import RequestCode, SerializeType
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.compression import compress
 from sprocketmq.protocol.names import with_namespace
@@ -36,7 +36,7 @@ class Outgoing:
     max_reconsume_times: int | None = None
 
     def command(self, group: str, queue_id: int, broker_name: str, topic_queues: int) -> Command:
-        """A new request each time: a command is numbered when it is sent."""
+        """A new request each time: a command is numbered when it is sent. The binary header is the quicker one."""
         ext = {
             "a": group,
             "b": self.topic,
@@ -54,7 +54,7 @@ class Outgoing:
         }
         if self.max_reconsume_times is not None:
             ext["l"] = str(self.max_reconsume_times)
-        return Command(self.code, ext_fields=ext, body=self.body)
+        return Command(self.code, ext_fields=ext, body=self.body, serialize_type=SerializeType.ROCKETMQ)
 
 
 class Encoder:
@@ -63,11 +63,15 @@ class Encoder:
     def __init__(self, namespace: str, settings: ProducerSettings) -> None:
         self._namespace = namespace
         self._settings = settings
+        self._names: dict[str, str] = {}
         self._kind = None if settings.compression == "none" else CompressionType[settings.compression.upper()]
 
     def topic(self, name: str) -> str:
         """The full name of a topic or group."""
-        return with_namespace(self._namespace, name)
+        full = self._names.get(name)
+        if full is None:
+            full = self._names[name] = with_namespace(self._namespace, name)
+        return full
 
     def single(self, message: Message, extra: Mapping[str, str] | None = None, sys_flag: int = 0) -> Outgoing:
         message.validate(self._settings.max_message_bytes)

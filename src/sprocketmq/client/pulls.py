@@ -9,7 +9,7 @@ from sprocketmq.client.errors import Refused
 from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.received import ReceivedMessage, split_records
 from sprocketmq.client.subscription import Subscription
-from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.codes import RequestCode, ResponseCode, SerializeType
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 
@@ -82,7 +82,7 @@ class PullRequest:
         if self.tell_subscription:
             ext["subscription"] = subscription.expression
             ext["subVersion"] = "0"
-        return Command(RequestCode.PULL_MESSAGE, ext_fields=ext)
+        return Command(RequestCode.PULL_MESSAGE, ext_fields=ext, serialize_type=SerializeType.ROCKETMQ)
 
 
 async def pull(instance: ClientInstance, group: str, asked: PullRequest, broker_id: int = 0) -> PullResult:
