@@ -229,6 +229,7 @@ class Broker:
             await self.exporter.stop()
         self.server.stop_accepting()
         self.pulls.long_polls.wake_all()
+        self.kinds.pops.polls.wake_all()
         await self.server.stop(_GRACE_SECONDS)
         await self.client.close()
         self.pressure.stop()

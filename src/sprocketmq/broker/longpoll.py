@@ -35,6 +35,10 @@ class Parked:
         self.done = False
 
 
+#: Told that a message has come to a queue.
+Arrived = Callable[[str, int], object]
+
+
 class LongPolls:
     """`serve` answers a pull for which something has come, or whose time is over."""
 
@@ -47,6 +51,7 @@ class LongPolls:
         self._count = 0
         self._timer: asyncio.TimerHandle | None = None
         self._rings_at = 0.0
+        self._listeners: dict[tuple[str, int], Arrived] = {}
         store.on_dispatch = self.arrived
 
     def __len__(self) -> int:
@@ -68,6 +73,9 @@ class LongPolls:
         self, topic: str, queue_id: int, max_offset: int, tags_code: int, _store_timestamp: int, properties: bytes
     ) -> None:
         """A message has come to a watched queue; its offset is one below `max_offset`."""
+        listener = self._listeners.get((topic, queue_id))
+        if listener is not None:
+            listener(topic, queue_id)
         waiting = self._queues.get((topic, queue_id))
         if not waiting:
             return
@@ -109,7 +117,16 @@ class LongPolls:
             self._queues[key] = left
         else:
             self._queues.pop(key, None)
-            self._store.watch(*key, False)
+            self._store.watch(*key, key in self._listeners)
+
+    def listen(self, topic: str, queue_id: int, hook: Arrived) -> None:
+        """Tell `hook` of every message that comes to a queue, whoever else waits there."""
+        self._listeners[topic, queue_id] = hook
+        self._store.watch(topic, queue_id)
+
+    def unlisten(self, topic: str, queue_id: int) -> None:
+        del self._listeners[topic, queue_id]
+        self._store.watch(topic, queue_id, (topic, queue_id) in self._queues)
 
     def _wake(self, parked: Parked) -> None:
         parked.done = True

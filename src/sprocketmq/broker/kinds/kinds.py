@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 
 from sprocketmq.broker.kinds.checks import TransactionChecks
 from sprocketmq.broker.kinds.halves import OpenHalves
+from sprocketmq.broker.kinds.pop import PopProcessors
+from sprocketmq.broker.kinds.popacks import PopAcks
+from sprocketmq.broker.kinds.poporder import PopOrder
 from sprocketmq.broker.kinds.recall import Recalls
 from sprocketmq.broker.kinds.reply import Replies
 from sprocketmq.broker.kinds.retry import Retries
+from sprocketmq.broker.kinds.revive import Revive
 from sprocketmq.broker.kinds.schedule import Schedule
 from sprocketmq.broker.kinds.timer import Timer
 from sprocketmq.broker.kinds.transactions import Transactions
@@ -40,6 +44,15 @@ class MessageKinds:
         self.retries = Retries(
             settings, store, broker.topics, broker.groups, broker.locks, stats, broker.acks, self.put
         )
+        self.revive = Revive(
+            settings, store, broker.topics, broker.offsets, clock, self.put, lambda: self.timer.read_time
+        )
+        order = PopOrder(broker.offsets, clock)
+        self.pops = PopProcessors(
+            settings, store, broker.topics, broker.groups, broker.offsets, stats, clock, self.revive, order,
+            broker.pulls.long_polls,
+        )  # fmt: skip
+        self.acks = PopAcks(settings, store, broker.topics, clock, self.revive, order)
         self._jobs = [
             Periodic(
                 "save delays", lambda: settings.current.flush_delay_offset_interval / 1000, self.schedule.progress.begin
@@ -49,6 +62,12 @@ class MessageKinds:
                 lambda: settings.current.flush_consumer_offset_interval / 1000,
                 self.halves.progress.begin,
             ),
+            Periodic("revive", lambda: settings.current.revive_interval / 1000, self.revive.run),
+            Periodic(
+                "save revive",
+                lambda: settings.current.flush_consumer_offset_interval / 1000,
+                self.revive.progress.begin,
+            ),
         ]
         broker.sends.interceptors += [
             self.retries.intercept, self.transactions.intercept, self.timer.intercept, self.schedule.intercept,
@@ -56,6 +75,8 @@ class MessageKinds:
         self.retries.add_to(broker.table)
         self.transactions.add_to(broker.table)
         self.recalls.add_to(broker.table)
+        self.pops.add_to(broker.table)
+        self.acks.add_to(broker.table)
         Replies(settings, store, broker.topics, broker.producers, stats, clock).add_to(broker.table)
 
     def put(self, message: Message) -> PutResult:
@@ -69,6 +90,7 @@ class MessageKinds:
         self.schedule.start()
         if self._settings.current.timer_wheel_enable:
             self.timer.start()
+        self.revive.load()
         self.checks.start()
         for job in self._jobs:
             job.start()
@@ -85,4 +107,5 @@ class MessageKinds:
         self.halves.write_marks()
         self.schedule.stop()
         self.timer.stop()
+        self.revive.progress.save_now()
         self.halves.progress.save_now()

@@ -88,7 +88,7 @@ class Timer:
         self._wheel: TimerWheel | None = None
         self._log: TimerLog | None = None
         self._pending = 0
-        self._read_time = 0
+        self.read_time = 0
         self._queue_offset = 0
         self._due: _Due | None = None
 
@@ -97,7 +97,7 @@ class Timer:
     def start(self) -> None:
         self._check = read_timer_check(self._files, self._check_path)
         now = self._whole(self._clock.now_ms())
-        self._read_time = (
+        self.read_time = (
             max(self._check.read_time, now - SLOTS // 2 * self._precision) if self._check.read_time else now
         )
         self._queue_offset = self._check.queue_offset
@@ -126,19 +126,19 @@ class Timer:
         if not self._store.report.clean:
             self._relink(self._wheel, self._log)
         self._pending = sum(
-            slot.number for slot in self._wheel.written() if slot.time * self._precision >= self._read_time
+            slot.number for slot in self._wheel.written() if slot.time * self._precision >= self.read_time
         )
         return self._wheel, self._log
 
     def _relink(self, wheel: TimerWheel, log: TimerLog) -> None:
         """After a crash the wheel may be behind or ahead of the log: build what is still to come from the log."""
-        wheel.clear_from(self._read_time)
+        wheel.clear_from(self.read_time)
         for position, unit in log.units(log.begin):
-            if unit.time >= self._read_time:
+            if unit.time >= self.read_time:
                 wheel.add(unit.time, position, -1 if unit.magic & DELETE else 1)
 
     def _progress(self) -> tuple[int, int, int]:
-        return self._read_time, 0 if self._log is None else self._log.end, self._queue_offset
+        return self.read_time, 0 if self._log is None else self._log.end, self._queue_offset
 
     def _save(self, progress: tuple[int, int, int]) -> None:
         """Wheel and log first: what `timercheck` says is behind us must not be missing from them."""
@@ -210,7 +210,7 @@ class Timer:
             return True
         now = self._whole(self._clock.now_ms())
         deletes = TIMER_DEL_UNIQKEY in properties
-        if time < self._read_time:  # its second is over already
+        if time < self.read_time:  # its second is over already
             return deletes or self._deliver(record, properties, self._clock.now_ms())
         magic, time = self._rolled(DEFAULT, time, now)
         wheel, log = self._open()
@@ -245,7 +245,7 @@ class Timer:
         elif behind > 0:
             self.alarm.set(now + _UNREADABLE_MS)
         elif self._pending > 0:
-            self.alarm.set(self._read_time + self._precision)
+            self.alarm.set(self.read_time + self._precision)
         if self._log is not None and self._progress() != (
             self._check.read_time, self._check.log_position, self._check.queue_offset
         ):  # fmt: skip
@@ -254,11 +254,11 @@ class Timer:
     def _dequeue(self, now: int) -> bool:
         """Deliver every second that is over; False when the store takes no messages."""
         if self._pending <= 0 or self._wheel is None:
-            self._read_time = max(self._read_time, self._whole(now))
+            self.read_time = max(self.read_time, self._whole(now))
             return True
         left = TURN
-        while self._read_time + self._precision <= now and left > 0:
-            due = self._due = self._due or self._begin(self._read_time)
+        while self.read_time + self._precision <= now and left > 0:
+            due = self._due = self._due or self._begin(self.read_time)
             while due is not None and due.positions and left > 0:
                 if not self._ring(due):
                     return False
@@ -267,7 +267,7 @@ class Timer:
                 left -= 1
             if due is None or not due.positions:
                 self._due = None
-                self._read_time += self._precision
+                self.read_time += self._precision
         return True
 
     def _begin(self, time: int) -> _Due | None:
