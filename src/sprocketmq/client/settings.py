@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from sprocketmq.client.allocation import AVERAGELY, Allocation
 from sprocketmq.client.message import MAX_BODY_BYTES
+from sprocketmq.protocol.allocation import AVERAGELY, Allocation
 
 KIB = 1024
 MIB = 1024 * KIB

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sprocketmq.broker.kinds.assignment import Assignments
 from sprocketmq.broker.kinds.checks import TransactionChecks
 from sprocketmq.broker.kinds.halves import OpenHalves
 from sprocketmq.broker.kinds.pop import PopProcessors
@@ -53,6 +54,10 @@ class MessageKinds:
             broker.pulls.long_polls,
         )  # fmt: skip
         self.acks = PopAcks(settings, store, broker.topics, clock, self.revive, order)
+        self.assignments = Assignments(
+            settings, broker.topics, broker.consumers, broker.registration, broker.client, broker.files,
+            store.layout.config,
+        )  # fmt: skip
         self._jobs = [
             Periodic(
                 "save delays", lambda: settings.current.flush_delay_offset_interval / 1000, self.schedule.progress.begin
@@ -77,6 +82,7 @@ class MessageKinds:
         self.recalls.add_to(broker.table)
         self.pops.add_to(broker.table)
         self.acks.add_to(broker.table)
+        self.assignments.add_to(broker.table)
         Replies(settings, store, broker.topics, broker.producers, stats, clock).add_to(broker.table)
 
     def put(self, message: Message) -> PutResult:
@@ -91,6 +97,7 @@ class MessageKinds:
         if self._settings.current.timer_wheel_enable:
             self.timer.start()
         self.revive.load()
+        self.assignments.load()
         self.checks.start()
         for job in self._jobs:
             job.start()

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,6 +92,7 @@ class Timer:
         self.read_time = 0
         self._queue_offset = 0
         self._due: _Due | None = None
+        self._saver = ThreadPoolExecutor(1, "save-timers")
 
     # -- across restarts -----------------------------------------------------------------------------------------------
 
@@ -111,6 +113,7 @@ class Timer:
         if self._wheel is None or self._log is None:
             return
         self.progress.save_now()
+        self._saver.shutdown(wait=True)
         self._wheel.close()
         self._log.close()
 
@@ -141,18 +144,25 @@ class Timer:
         return self.read_time, 0 if self._log is None else self._log.end, self._queue_offset
 
     def _save(self, progress: tuple[int, int, int]) -> None:
-        """Wheel and log first: what `timercheck` says is behind us must not be missing from them."""
-        if self._wheel is None or self._log is None:
-            return
-        self._log.sync()
-        self._wheel.sync()
+        """On a thread, for it waits for the disk."""
         read_time, position, queue_offset = progress
         self._check = TimerCheck(
             read_time=read_time, log_position=position, queue_offset=queue_offset, master_queue_offset=queue_offset,
             state_version=self._check.state_version, timestamp=self._clock.now_ms(), counter=self._check.counter + 1,
         )  # fmt: skip
-        self._files.write_bytes(self._check_path, self._check.encode())
-        self._log.remove_before(self._store.log.min_offset)
+        self._saver.submit(self._write, self._check)
+
+    def _write(self, check: TimerCheck) -> None:
+        """Wheel and log first: what `timercheck` says is behind us must not be missing from them."""
+        if self._wheel is None or self._log is None:
+            return
+        try:
+            self._log.sync()
+            self._wheel.sync()
+            self._files.write_bytes(self._check_path, check.encode())
+            self._log.remove_before(self._store.log.min_offset)
+        except OSError as error:
+            events.error("timers not saved", error)
 
     # -- in ------------------------------------------------------------------------------------------------------------
 

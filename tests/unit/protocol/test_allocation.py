@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprocketmq.client.allocation import (
+from sprocketmq.protocol.allocation import (
     Allocation,
     Averagely,
     AveragelyByCircle,
