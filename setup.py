@@ -60,7 +60,7 @@ class BuildWhenPossible(build_ext):
             self.give_up(error)
 
     def give_up(self, error: Exception) -> None:
-        say(f"could not compile ({error}); the hot modules are installed as plain Python")
+        say(f"could not compile ({type(error).__name__}); the hot modules are installed as plain Python")
         self.extensions = []
 
     def get_outputs(self) -> list[str]:
