@@ -36,6 +36,8 @@ _CLIENT = frozenset({
     "PullConsumer", "PullSettings", "PushConsumer", "ReceivedMessage", "Retry", "SendReceipt", "TransactionState",
 })  # fmt: skip
 
+__all__ = ["__version__", *sorted(_CLIENT)]
+
 
 def __getattr__(name: str) -> Any:
     if name not in _CLIENT:

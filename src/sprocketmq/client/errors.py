@@ -99,3 +99,8 @@ class Overloaded(ClientError):
 
 class InvalidMessage(ClientError, ValueError):
     """A message that no broker would take."""
+
+
+def is_unknown_code(error: ClientError) -> bool:
+    """Whether the peer refused because it does not know the request, as older ones do not know the newer."""
+    return isinstance(error, Refused) and error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED

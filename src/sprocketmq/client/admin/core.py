@@ -10,7 +10,7 @@ from sprocketmq.client.errors import ClientError, NoRoute
 from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.routes import MASTER, Route
 from sprocketmq.client.transport import check
-from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.codes import RequestCode
 from sprocketmq.errors import ConfigError
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.route import BrokerData, ClusterInfo
@@ -102,11 +102,6 @@ class AdminCore:
 
 def _wanted(data: BrokerData, cluster: str | None, broker: str | None) -> bool:
     return (cluster is None or data.cluster == cluster) and (broker is None or data.broker_name == broker)
-
-
-def is_unknown_code(error: ClientError) -> bool:
-    """Whether an older broker refused because it does not know the request."""
-    return getattr(error, "code", None) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
 
 def one_target(cluster: str | None, broker: str | None) -> None:

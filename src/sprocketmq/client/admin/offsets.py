@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Literal
 
 from sprocketmq.client import offsets
-from sprocketmq.client.admin.core import AdminCore, is_unknown_code
-from sprocketmq.client.errors import Refused
+from sprocketmq.client.admin.core import AdminCore
+from sprocketmq.client.errors import Refused, is_unknown_code
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.bodies.offsets import ResetOffsetBody
 from sprocketmq.protocol.headers.offsets import CloneGroupOffsetRequestHeader, ResetOffsetRequestHeader

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sprocketmq.client.admin.core import AdminCore, is_unknown_code, one_target
-from sprocketmq.client.errors import InvalidMessage, Refused
+from sprocketmq.client.admin.core import AdminCore, one_target
+from sprocketmq.client.errors import InvalidMessage, Refused, is_unknown_code
 from sprocketmq.client.routes import AUTO_CREATE_TOPIC, Route
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.bodies import codec

@@ -13,7 +13,7 @@ import time
 from sprocketmq.client.consumer.context import Running
 from sprocketmq.client.consumer.handlers import Outcome
 from sprocketmq.client.consumer.pop_handles import PopHandle, handles_of
-from sprocketmq.client.errors import ClientError, Refused
+from sprocketmq.client.errors import ClientError, Refused, is_unknown_code
 from sprocketmq.client.received import ReceivedMessage, split_records
 from sprocketmq.client.transport import header_of
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -94,7 +94,8 @@ class PopConsumption:
             try:
                 await self._pop(topic, broker_name)
             except ClientError as error:
-                log.info("pop failed topic=%s broker=%s error=%s", topic, broker_name, error)
+                level = logging.ERROR if is_unknown_code(error) else logging.INFO
+                log.log(level, "pop failed topic=%s broker=%s error=%s", topic, broker_name, error)
                 self._running.instance.refresh_soon()
                 await asyncio.sleep(settings.retry_pause)
 
