@@ -22,6 +22,7 @@ COMMANDS = {
     "cluster": ("cluster", "cluster", "Every broker of the cluster, and whether it answers."),
     "filter": ("filter", "filter_command", "Try an SQL92 expression on a message's properties."),
     "store": ("store", "store", "Look into a store directory: stat, scan, verify, rebuild."),
+    "pipeline": ("pipeline", "pipeline", "Jobs on Spark: archive, replay, audit, rebuild, report, query."),
     "version": ("version", "version", "Version, and whether the hot modules are compiled."),
 }
 

@@ -87,10 +87,14 @@ class BlockingConnection:
         return self._arrived.pop(0)
 
     def call(self, command: Command, timeout: float | None = None) -> Command:
-        """The reply to one request, when no other is on its way."""
+        """The reply to this request; replies to others that come before it stay for `receive`."""
         number = self.send(command)
-        while (reply := self.receive(timeout)).opaque != number:
-            pass
+        others: list[Command] = []
+        try:
+            while (reply := self.receive(timeout)).opaque != number:
+                others.append(reply)
+        finally:
+            self._arrived[:0] = others
         return reply
 
     def close(self) -> None:

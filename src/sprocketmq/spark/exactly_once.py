@@ -17,9 +17,11 @@ A half message stays for as long as the broker keeps its log, so the driver may 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 
 from sprocketmq.client.blocking import BlockingCluster
+from sprocketmq.client.errors import ClientError
 from sprocketmq.client.pipeline import Errand, Pipeline
 from sprocketmq.client.transaction import TransactionState
 from sprocketmq.client.transport import check, request
@@ -40,17 +42,17 @@ class BatchCommit:
         self._cluster, self._batch = cluster, batch
         self._records = CommitRecords(options.commit_location, query)
         self._group = options.connect.full_name(options.group)
-        self._pipeline = Pipeline(cluster, options.patience, width=256)
+        self._patience = options.patience
 
     def commit(self, messages: list[HalfMessage]) -> None:
         """Make the batch visible; when it was decided in an earlier run, what was decided then."""
         decided = self._records.read(self._batch)
         if decided is None:
             self._records.write(self._batch, messages)
-            self._end(messages, TransactionState.COMMIT)
-            return
-        self._end((one for one in decided if not self.is_visible(one)), TransactionState.COMMIT)
-        self._roll_back(messages, decided)
+            self._commit(messages)
+        else:
+            self._commit([one for one in decided if not self.is_visible(one)])
+            self._roll_back(messages, decided)
 
     def abort(self, messages: list[HalfMessage]) -> None:
         """Spark gave the batch up; but what is decided stays decided."""
@@ -66,15 +68,29 @@ class BatchCommit:
         )
         return answer.code != ResponseCode.QUERY_NOT_FOUND and bool(check(answer).body)
 
+    def _commit(self, messages: list[HalfMessage]) -> None:
+        """Before a commit is sent a second time it is asked whether the first one was heard."""
+        deadline = time.monotonic() + self._patience
+        while messages:
+            try:
+                self._end(messages, TransactionState.COMMIT, patience=0)
+                return
+            except ClientError as error:
+                if not error.retriable or time.monotonic() > deadline:
+                    raise
+            self._cluster.close()
+            messages = [one for one in messages if not self.is_visible(one)]
+
     def _roll_back(self, messages: Iterable[HalfMessage], decided: Iterable[HalfMessage]) -> None:
         kept = {(one.queue.broker_name, one.commit_offset) for one in decided}
         spare = (one for one in messages if (one.queue.broker_name, one.commit_offset) not in kept)
-        self._end(spare, TransactionState.ROLLBACK)
+        self._end(spare, TransactionState.ROLLBACK, patience=self._patience)
 
-    def _end(self, messages: Iterable[HalfMessage], state: TransactionState) -> None:
+    def _end(self, messages: Iterable[HalfMessage], state: TransactionState, *, patience: float) -> None:
+        pipeline = Pipeline(self._cluster, patience, width=256)
         for number, message in enumerate(messages):
-            self._pipeline.submit(self._errand(number, message, state))
-        self._pipeline.flush()
+            pipeline.submit(self._errand(number, message, state))
+        pipeline.flush()
 
     def _errand(self, number: int, message: HalfMessage, state: TransactionState) -> Errand:
         header = EndTransactionRequestHeader(

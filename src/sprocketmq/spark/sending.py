@@ -6,6 +6,7 @@ batch after the other, each for the next queue in turn. Delayed rows travel alon
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ class RowSender:
         self._pipeline = Pipeline(cluster, options.patience)
         self._gathered: dict[tuple[str, MessageQueue | None], _Gathered] = {}
         self._turns: dict[str, int] = {}
+        self._first_turn = random.randrange(1 << 16)  # tasks that begin together begin with different queues
 
     def send(self, row: OutRow) -> None:
         """Take a row; it is on its way when its batch is full, and stored when `flush` returns."""
@@ -86,7 +88,7 @@ class RowSender:
 
     def _next_queue(self, topic: str) -> MessageQueue:
         queues = self._route(topic).write_queues
-        turn = self._turns[topic] = self._turns.get(topic, -1) + 1
+        turn = self._turns[topic] = self._turns.get(topic, self._first_turn) + 1
         return queues[turn % len(queues)]
 
     def _route(self, topic: str) -> Route:

@@ -19,6 +19,7 @@ from sprocketmq.spark.exactly_once import BatchCommit
 from sprocketmq.spark.identity import TaskIdentity, current_task
 from sprocketmq.spark.options import OptionError
 from sprocketmq.spark.outgoing import OutRow, rows_of
+from sprocketmq.spark.pace import Pace
 from sprocketmq.spark.sending import RowSender
 from sprocketmq.spark.sink_options import SinkOptions, check_columns
 
@@ -49,7 +50,11 @@ class _Writer:
         rows = 0
         with self._options.connect.open() as cluster:
             sender = RowSender(cluster, self._options)
+            pace = Pace(self._options.rows_per_second)
             for row in self._rows(batches, task):
+                if pace.due():
+                    sender.flush()
+                    pace.wait()
                 sender.send(row)
                 rows += 1
             sender.flush()
@@ -129,6 +134,5 @@ def batch_writer(options: SinkOptions, schema: StructType, overwrite: bool) -> B
 
 
 def stream_writer(options: SinkOptions, schema: StructType, overwrite: bool) -> StreamWriter:
-    if overwrite:
-        raise OptionError("outputMode", "complete is impossible: a topic only grows; use append or update")
+    """In output mode complete each batch adds the whole result anew, as with Kafka: a topic only grows."""
     return StreamWriter(options, schema)

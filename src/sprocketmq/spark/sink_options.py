@@ -10,7 +10,10 @@
     batchRows         4096             and this number
     sendTimeoutMs     120000           how long a task waits for a silent broker
     topicQueues       4                queues of a topic that is made by being written to
+    maxRowsPerSecond                   of each task
     and the options of a connection: accessKey, secretKey, tls..., see source_options
+
+Output modes of a stream are append and complete; Spark offers sinks in Python no update (`foreachBatch` does).
 
 Columns: `body` (binary or string; `value` serves as well) is required. These are used when they are there: topic, tags,
 keys (string or array of strings), properties (map), delayLevel, shardingKey, queueId, flag. Rows with the same
@@ -30,7 +33,7 @@ from sprocketmq.spark.options import OptionError, Options
 SINK_OPTIONS = (
     *CONNECTION_OPTIONS,
     "topic", "delivery", "commitLocation", "checkpointLocation", "batchBytes", "batchRows", "sendTimeoutMs",
-    "topicQueues",
+    "topicQueues", "maxRowsPerSecond",
 )  # fmt: skip
 _DELIVERIES = ("at-least-once", "exactly-once")
 
@@ -63,6 +66,7 @@ class SinkOptions:
     batch_rows: int
     patience: float
     topic_queues: int
+    rows_per_second: int | None
 
     @classmethod
     def of(cls, given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
@@ -80,6 +84,7 @@ class SinkOptions:
             options.integer("batchRows", 4096) or 0,
             (options.integer("sendTimeoutMs", 120_000) or 0) / 1000,
             options.integer("topicQueues", 4) or 0,
+            options.integer("maxRowsPerSecond"),
         )
 
 

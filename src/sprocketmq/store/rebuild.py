@@ -6,10 +6,10 @@ whole; in between a broker that starts finds none, and builds them from the log 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sprocketmq.protocol.record import Record
 from sprocketmq.store.consumequeue_format import ENTRY, ENTRY_SIZE, FILLER, QueueEntry
@@ -48,6 +48,28 @@ class Rebuilt:
             "indexEntries": self.index_entries,
             "findings": [finding.row() for finding in self.findings],
         }
+
+
+class Dispatched(NamedTuple):
+    """What one record adds to queues and index; plain data, which may come from another machine."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    store_timestamp: int
+    commit_offset: int
+    size: int
+    entry: QueueEntry | None
+    key_hashes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, record: Record, delays: tuple[int, ...]) -> Dispatched:
+        properties = dispatch.properties_of(record)
+        entry = dispatch.queue_entry(record, properties, delays) if dispatch.in_queue(record) else None
+        return cls(
+            record.topic, record.queue_id, record.queue_offset, record.store_timestamp, record.commit_offset,
+            record.size, entry, tuple(dispatch.key_hashes(record, properties)),
+        )  # fmt: skip
 
 
 class _Queue:
@@ -109,10 +131,15 @@ class Rebuild:
         self._buffered = 0
         self.done = Rebuilt()
 
-    def run(self, progress: Callable[[int], None] = lambda _offset: None) -> Rebuilt:
+    def run(
+        self,
+        progress: Callable[[int], None] = lambda _offset: None,
+        found_in_log: Iterable[Dispatched | Damage] | None = None,
+    ) -> Rebuilt:
+        """Write everything anew. `found_in_log` is the whole log in its order, when somebody else has read it."""
         try:
             self._start()
-            for found in self.view.read_log():
+            for found in self._read_log() if found_in_log is None else found_in_log:
                 if isinstance(found, Damage):
                     self._skip(found)
                 else:
@@ -132,16 +159,19 @@ class Rebuild:
         what = f"{found.end - found.begin} bytes hold no whole record: {found.reason}"
         self.done.findings.append(Finding(found.path, found.begin - found.base, what))
 
-    def _put(self, record: Record) -> None:
-        properties = dispatch.properties_of(record)
+    def _read_log(self) -> Iterable[Dispatched | Damage]:
+        for found in self.view.read_log():
+            yield found if isinstance(found, Damage) else Dispatched.of(found, self.view.delays)
+
+    def _put(self, record: Dispatched) -> None:
         self.done.records += 1
-        if dispatch.in_queue(record):
-            self._put_queue(record, dispatch.queue_entry(record, properties, self.view.delays))
-        for key_hash in dispatch.key_hashes(record, properties):
+        if record.entry is not None:
+            self._put_queue(record, record.entry)
+        for key_hash in record.key_hashes:
             self._index_for(record).put(key_hash, record.commit_offset, record.store_timestamp)
             self.done.index_entries += 1
 
-    def _put_queue(self, record: Record, entry: QueueEntry) -> None:
+    def _put_queue(self, record: Dispatched, entry: QueueEntry) -> None:
         key = record.topic, record.queue_id
         if key not in self._queues:
             folder = self._new_queues / self._layout.consume_queue(*key).relative_to(self._layout.consume_queues)
@@ -157,7 +187,7 @@ class Rebuild:
             queue.flush()
         self._buffered = 0
 
-    def _index_for(self, record: Record) -> IndexBuilder:
+    def _index_for(self, record: Dispatched) -> IndexBuilder:
         """The index file to write to: the last one, or a new one when that is full."""
         if self._index is None or self._index.full:
             previous = self._index
