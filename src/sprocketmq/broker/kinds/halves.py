@@ -174,17 +174,18 @@ class OpenHalves:
     def _is_committed(self, half: Half) -> bool:
         """Whether its message is in its own topic: committed, and killed before the mark was written."""
         topic, key = half.properties.get(REAL_TOPIC, ""), half.properties.get(UNIQUE_KEY, "")
-        for found in self._store.reader.query(topic, key, 64, 0, _END_OF_TIME):
-            prepared = self._store.reader.record_at(found.prepared_transaction_offset)
-            if prepared is None or prepared.topic != TRANSACTION_HALF_TOPIC:
-                continue
-            if self._first_of(prepared) == half.first:
-                return True
-        return False
+        return any(
+            self._is_of_line(found.prepared_transaction_offset, half)
+            for found in self._store.reader.query(topic, key, 64, 0, _END_OF_TIME)
+        )
 
-    def _first_of(self, record: Record) -> int:
-        first = half_of(record).first
-        return self.open.get(record.queue_offset, first)
+    def _is_of_line(self, commit_offset: int, half: Half) -> bool:
+        """Whether the record there is of this half's line; a copy that names no first one is known by its time."""
+        record = self._store.reader.record_at(commit_offset)
+        if record is None or record.topic != TRANSACTION_HALF_TOPIC:
+            return False
+        first = self.open.get(record.queue_offset, half_of(record).first)
+        return first == half.first or (half.checks > 0 and record.born_timestamp == half.record.born_timestamp)
 
     def _progress(self) -> tuple[int, int]:
         """The first half that is open, and the first mark that is still needed."""

@@ -19,6 +19,7 @@ from sprocketmq.broker.kinds.reply import Replies
 from sprocketmq.broker.kinds.retry import Retries
 from sprocketmq.broker.kinds.revive import Revive
 from sprocketmq.broker.kinds.schedule import Schedule
+from sprocketmq.broker.kinds.stored import Deliveries
 from sprocketmq.broker.kinds.timer import Timer
 from sprocketmq.broker.kinds.transactions import Transactions
 from sprocketmq.broker.message import Message
@@ -36,8 +37,9 @@ class MessageKinds:
         self._settings = settings
         self._store = store
         self._started = False
-        self.schedule = Schedule(store, delay_offsets_file(broker.files, store.layout.config), stats, clock)
-        self.timer = Timer(settings, store, broker.files, stats, clock)
+        deliveries = Deliveries(store, stats)
+        self.schedule = Schedule(store, delay_offsets_file(broker.files, store.layout.config), deliveries, clock)
+        self.timer = Timer(settings, store, broker.files, deliveries, clock)
         self.recalls = Recalls(settings, broker.topics, self.put, clock.now_ms)
         self.halves = OpenHalves(store, broker.offsets, settings)
         self.checks = TransactionChecks(settings, store, broker.topics, broker.producers, self.halves, clock)

@@ -5,8 +5,7 @@
     delivery       in the order of the queue, each as a new record in the message's own topic
 
 Within a level the times only grow, so one alarm per level is enough: it rings when the level's next entry is due. A
-level with nothing in it sleeps. After a clean stop nothing is delivered twice; after a kill, what was delivered since
-the progress was last saved is delivered again.
+level with nothing in it sleeps. After a stop nothing is delivered twice, nor after a kill while the index is on.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from functools import partial
 
 from sprocketmq.broker.kinds.alarm import Alarm
 from sprocketmq.broker.kinds.progress import SafeProgress
-from sprocketmq.broker.kinds.stored import HOPELESS, home_of, message_of, redirect
+from sprocketmq.broker.kinds.stored import Deliveries, home_of, redirect
 from sprocketmq.broker.message import TRANSACTION_BITS, Message
-from sprocketmq.broker.stats import Stats
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC
@@ -50,11 +48,13 @@ class _Level:
 
 
 class Schedule:
-    def __init__(self, store: MessageStore, file: ConfigFile[DelayOffsets], stats: Stats, clock: Clock) -> None:
+    def __init__(
+        self, store: MessageStore, file: ConfigFile[DelayOffsets], deliveries: Deliveries, clock: Clock
+    ) -> None:
         self.progress = SafeProgress(store, self.offsets, self._write)
         self._store = store
         self._file = file
-        self._stats = stats
+        self._deliveries = deliveries
         self._clock = clock
         self._version = DataVersion(timestamp=clock.now_ms())
         self._levels = [_Level(index + 1, delay) for index, delay in enumerate(store.config.delay_level_ms)]
@@ -152,17 +152,12 @@ class Schedule:
     def _deliver_one(self, entry: QueueEntry) -> bool:
         """Whether the entry is dealt with; what cannot be delivered at all is logged and passed over."""
         record = None if entry.is_filler else self._store.reader.record_at(entry.commit_offset)
-        home = None if record is None else home_of(decode_properties(record.properties))
+        properties = {} if record is None else decode_properties(record.properties)
+        home = home_of(properties)
         if record is None or home is None or home.topic == TRANSACTION_HALF_TOPIC:
             events.warning("delayed message passed over", commit_offset=entry.commit_offset)
             return True
-        result = message_of(record, home).put_to(self._store)
-        if result.status in HOPELESS:
-            events.warning("delayed message refused", commit_offset=entry.commit_offset, topic=home.topic)
-            return True
-        if result.ok:
-            self._stats.put(home.topic, 1, result.size)
-        return result.ok
+        return self._deliveries.deliver(record, home, properties)
 
     def _write(self, offsets: dict[int, int]) -> None:
         self._version = self._version.next(self._clock.now_ms())

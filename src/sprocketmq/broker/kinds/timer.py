@@ -24,10 +24,9 @@ from sprocketmq.broker.kinds.alarm import Alarm
 from sprocketmq.broker.kinds.progress import SafeProgress
 from sprocketmq.broker.kinds.recall import recall_handle
 from sprocketmq.broker.kinds.schedule import level_of
-from sprocketmq.broker.kinds.stored import HOPELESS, Home, home_of, message_of, redirect
+from sprocketmq.broker.kinds.stored import Deliveries, Home, home_of, redirect
 from sprocketmq.broker.message import TRANSACTION_BITS, Message
 from sprocketmq.broker.settings import Settings
-from sprocketmq.broker.stats import Stats
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
@@ -73,14 +72,16 @@ class _Due:
 
 
 class Timer:
-    def __init__(self, settings: Settings, store: MessageStore, files: Files, stats: Stats, clock: Clock) -> None:
+    def __init__(
+        self, settings: Settings, store: MessageStore, files: Files, deliveries: Deliveries, clock: Clock
+    ) -> None:
         root = store.layout.root
         self.alarm = Alarm("timer", clock, self._turn)
         self.progress = SafeProgress(store, self._progress, self._save)
         self._settings = settings
         self._store = store
         self._files = files
-        self._stats = stats
+        self._deliveries = deliveries
         self._clock = clock
         self._precision = settings.current.timer_precision_ms
         self._check_path: Path = store.layout.config / "timercheck"
@@ -307,8 +308,7 @@ class Timer:
         properties = decode_properties(record.properties)
         if unit.magic & ROLL:
             properties[TIMER_ROLL_TIMES] = str((number_of(properties.get(TIMER_ROLL_TIMES)) or 0) + 1)
-            message = message_of(record, Home(TIMER_TOPIC, _QUEUE), properties)
-            return self._taken(message.put_to(self._store), record)
+            return self._deliveries.deliver(record, Home(TIMER_TOPIC, _QUEUE), properties)
         key = properties.get(UNIQUE_KEY, "")
         if unit.magic & DELETE or key in due.deleted or f"{properties.get(REAL_TOPIC)}+{key}" in due.deleted:
             return True
@@ -321,15 +321,7 @@ class Timer:
             return True
         properties[TIMER_ENQUEUE_MS] = str(enqueued_ms)
         properties[TIMER_DEQUEUE_MS] = str(self._clock.now_ms())
-        result = message_of(record, home, properties).put_to(self._store)
-        if result.ok:
-            self._stats.put(home.topic, 1, result.size)
-        return self._taken(result, record)
-
-    def _taken(self, result: PutResult, record: Record) -> bool:
-        if result.status in HOPELESS:
-            events.warning("timer refused", commit_offset=record.commit_offset)
-        return result.ok or result.status in HOPELESS
+        return self._deliveries.deliver(record, home, properties)
 
     def _whole(self, time_ms: int) -> int:
         return time_ms // self._precision * self._precision

@@ -147,3 +147,20 @@ async def test_a_store_that_is_full_keeps_the_message_for_later(
     broker.store.appender.status = 0
     deliver(broker, clock, 1000)
     assert broker.store.max_offset("T", 0) == 1
+
+
+async def test_after_a_kill_nothing_is_delivered_twice(
+    start_broker: StartBroker, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = await start_broker()
+    caller = Caller(broker)
+    for number in range(3):
+        await caller.send(body=str(number).encode(), DELAY="2" if number == 2 else "1")
+    deliver(broker, clock, 1000)
+    monkeypatch.setattr(broker.kinds.schedule.progress, "save_now", lambda: None)
+    await broker.stop()
+    (tmp_path / "store/abort").write_text("1")
+    clock.now += 4000
+    again = await start_broker()
+    assert again.kinds.schedule.offsets() == {1: 2, 2: 1}
+    assert bodies(await Caller(again).pull()) == [b"0", b"1", b"2"]

@@ -178,3 +178,22 @@ async def test_the_wheel_sleeps_when_nothing_is_on_it(broker: Broker, caller: Ca
     deliver(broker, clock, 2000)
     deliver(broker, clock, 0)
     assert broker.kinds.timer.alarm.at_ms is None
+
+
+async def test_after_a_kill_nothing_is_delivered_twice(
+    start_broker: StartBroker, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = await start_broker()
+    caller = Caller(broker)
+    for seconds in (2, 2, 9):
+        await caller.send(TIMER_DELAY_SEC=str(seconds))
+    deliver(broker, clock, 0)
+    monkeypatch.setattr(broker.kinds.timer, "_save", lambda _progress: None)
+    deliver(broker, clock, 2000)
+    assert broker.store.max_offset("T", 0) == 2
+    await broker.stop()
+    (tmp_path / "store/abort").write_text("1")
+    again = await start_broker()
+    assert again.store.max_offset("T", 0) == 2
+    deliver(again, clock, 7000)
+    assert again.store.max_offset("T", 0) == 3
