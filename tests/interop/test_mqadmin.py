@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 BOTH, V5, V4 = ("4.9.8", "5.3.3"), ("5.3.3",), ("4.9.8",)
 COMMANDS: list[tuple[tuple[str, ...], str, str]] = [
     (BOTH, "updateTopic -b {broker} -t {new} -r 3 -w 3", r"create topic to {broker} success"),
+    (V5, "updateTopicList -b {broker} -f {topics_file}", r"submit batch of topic config to {broker} success"),
     (BOTH, "topicList", r"{topic}\n"),
     (BOTH, "topicList -c", r"DefaultCluster +{topic} "),
     (BOTH, "topicRoute -t {topic}", r'"brokerName":"{name}"'),
@@ -30,6 +32,7 @@ COMMANDS: list[tuple[tuple[str, ...], str, str]] = [
     (BOTH, "updateOrderConf -t {topic} -m delete", r"delete orderConf success"),
     (BOTH, "updateSubGroup -b {broker} -g {new} -r 3", r"create subscription group to {broker} success"),
     (BOTH, "getConsumerConfig -g {new}", r"retryMaxTimes += +3"),
+    (V5, "updateSubGroupList -b {broker} -f {groups_file}", r"submit batch of group config to {broker} success"),
     (BOTH, "deleteSubGroup -b {broker} -g {new}", r"delete subscription group \[{new}\]"),
     (BOTH, "getBrokerConfig -b {broker}", r"brokerName += +{name}"),
     (BOTH, "updateBrokerConfig -b {broker} -k fileReservedTime -v 48", r"update broker config success, {broker}"),
@@ -58,6 +61,7 @@ COMMANDS: list[tuple[tuple[str, ...], str, str]] = [
     (BOTH, "consumerStatus -g {group} -s", r"127\.0\.0\.1@push_consumer"),
     (BOTH, "resetOffsetByTime -g {group} -t {topic} -s now", r"{name} +{queue} +\d"),
     (BOTH, "skipAccumulatedMessage -g {group} -t {topic}", r"{name} +{queue} +\d"),
+    (BOTH, "cloneGroupOffset -s {group} -d {new} -t {topic}", r"clone group offset success"),
     (BOTH, "updateKvConfig -s {new} -k key -v value", r"kv config to namespace success"),
     (BOTH, "deleteKvConfig -s {new} -k key", r"delete kv config from namespace success"),
     (BOTH, "wipeWritePerm -b {name}", r"wipe write perm of broker\[{name}\][^\n]*OK"),
@@ -77,9 +81,17 @@ COMMANDS: list[tuple[tuple[str, ...], str, str]] = [
 ]
 
 
+# What the exported files must name.
+EXPORTS = {"metadata.json": "{topic}", "configs.json": "{name}", "metrics.json": "{name}"}
+
+
 @pytest.fixture
 def names(cluster: Cluster, java_533: JavaPeer, unique: Unique, tmp_path: Path) -> Iterator[dict[str, str]]:
     """What the commands speak of: a topic with a message, its producer and its consumer, both alive."""
+    listed = unique("listed")
+    topics_file, groups_file = tmp_path / "topics.json", tmp_path / "groups.json"
+    topics_file.write_text(json.dumps([{"topicName": listed, "readQueueNums": 1, "writeQueueNums": 1}]))
+    groups_file.write_text(json.dumps([{"groupName": listed, "retryMaxTimes": 2}]))
     topic, group, producers, key = unique("topic"), unique("consumers"), unique("producers"), unique("key")
     with java_533.producer(producers, cluster.address) as producer:
         sent = producer.send(Outgoing(topic, b"body", tags="A", keys=key))
@@ -97,6 +109,8 @@ def names(cluster: Cluster, java_533: JavaPeer, unique: Unique, tmp_path: Path) 
                 "offset_id": sent.offset_msg_id or "",
                 "queue": str(sent.queue.queue_id),
                 "folder": str(tmp_path),
+                "topics_file": str(topics_file),
+                "groups_file": str(groups_file),
             }
 
 
@@ -110,3 +124,17 @@ def test_commands(cluster: Cluster, mqadmin: RunMqAdmin, version: JavaVersion, n
             if ran.exit or not re.search(pattern.format(**escaped), ran.stdout):
                 wrong.append(f"{command}: exit {ran.exit}\n{ran.stdout[:600]}\n{ran.stderr[:600]}")
     assert not wrong, "\n\n".join(wrong)
+    for file, expected in EXPORTS.items():
+        if (path := Path(names["folder"]) / file).exists():
+            assert expected.format(**names) in path.read_text()
+
+
+@pytest.mark.parametrize("version", JAVA_VERSIONS)
+def test_a_path_is_not_set(sprocket_rocketmq: Cluster, mqadmin: RunMqAdmin, version: JavaVersion) -> None:
+    at = ("-b", sprocket_rocketmq.broker.address, "-n", sprocket_rocketmq.address)
+    before = mqadmin(version, "getBrokerConfig", *at).stdout
+    for key in ("storePathRootDir", "brokerConfigPath", "rocketmqHome", "namesrvAddr"):
+        ran = mqadmin(version, "updateBrokerConfig", *at, "-k", key, "-v", "/tmp/x")
+        assert key in ran.stdout + ran.stderr
+        assert "success" not in ran.stdout
+    assert mqadmin(version, "getBrokerConfig", *at).stdout == before

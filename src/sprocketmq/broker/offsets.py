@@ -86,6 +86,11 @@ class ConsumerOffsets:
         self.table.setdefault(key, {})[queue_id] = offset
         self._changes += 1
 
+    def place(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Let the group go on at `offset`, whatever was pending; for one that nobody consumes for now."""
+        self.take_reset(group, topic, queue_id)
+        self.commit(group, topic, queue_id, offset)
+
     def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
         """The pending reset of this queue, which is over with this call."""
         key = f"{topic}{SEPARATOR}{group}"

@@ -157,7 +157,7 @@ class PullProcessors:
     # -- what is there? -----------------------------------------------------------------------------------------------
 
     def _get(self, pull: PullRequest, wanted: Wanted) -> GetResult:
-        if self._offsets.resets and self._settings.current.use_server_side_reset_offset:
+        if self._offsets.resets:
             offset = self._offsets.take_reset(pull.consumer_group, pull.topic, pull.queue_id)
             if offset is not None:
                 low = self._store.min_offset(pull.topic, pull.queue_id)

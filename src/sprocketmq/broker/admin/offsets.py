@@ -1,9 +1,9 @@
 """Setting the offsets of groups: reset by time or to an offset, clone from another group, and what to correct.
 
-A reset counts on the broker, whether the group is online or not: the next pull of a queue, or the one that waits there
-now, is sent to the new offset, and until then the group's commits of that queue are ignored. With
-`useServerSideResetOffset` off the new offsets are pushed to the consumers instead, which must then be online; so it
-was done before RocketMQ 5.
+A reset counts on the broker. A group that is offline goes on from there when it comes. One that is online is told: the
+next pull of a queue, or the one that waits there now, is sent to the new offset, and until then the group's commits of
+that queue are ignored. With `useServerSideResetOffset` off the new offsets are pushed to the consumers instead, which
+must then be online; so it was done before RocketMQ 5.
 """
 
 from __future__ import annotations
@@ -107,9 +107,11 @@ class OffsetAdminProcessors:
         return self._store.reader.offset_by_time(topic, queue_id, timestamp)
 
     def _reset_here(self, header: ResetOffsetRequestHeader, target: dict[int, int]) -> None:
+        group, topic = header.group, header.topic
+        set_offset = self._offsets.place if self._consumers.get(group) is None else self._offsets.reset
         for queue_id, offset in target.items():
-            self._offsets.reset(header.group, header.topic, queue_id, offset)
-            self._pulls.long_polls.wake(header.topic, queue_id, header.group)
+            set_offset(group, topic, queue_id, offset)
+            self._pulls.long_polls.wake(topic, queue_id, group)
         self._offsets.save()
 
     # -- reset by the consumers ---------------------------------------------------------------------------------------

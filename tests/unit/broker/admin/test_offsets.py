@@ -57,7 +57,17 @@ async def test_reset_of_a_group_that_is_offline(
     assert (await start_broker()).offsets.query("G", "T", 0) == offset
 
 
+async def test_a_group_that_comes_after_its_reset_begins_there(caller: Caller, filled: Broker) -> None:
+    filled.offsets.reset("G", "T", 0, 3)  # of an earlier time, when it was online
+    await reset(caller, timestamp=0)
+    await caller.heartbeat("G", "c1", wants("T"))
+    asked = {"consumerGroup": "G", "topic": "T", "queueId": 0}
+    assert fields(await caller.call(RequestCode.QUERY_CONSUMER_OFFSET, asked))["offset"] == "0"
+    assert (await caller.pull("T", 0)).code == 0
+
+
 async def test_a_reset_takes_effect_at_the_next_pull_and_commits_wait(caller: Caller, filled: Broker) -> None:
+    await caller.heartbeat("G", "c1", wants("T"))
     await reset(caller, timestamp=0)
     commit = {"consumerGroup": "G", "topic": "T", "queueId": 0, "commitOffset": 3}
     assert (await caller.call(RequestCode.UPDATE_CONSUMER_OFFSET, commit)).code == 0
@@ -70,6 +80,7 @@ async def test_a_reset_takes_effect_at_the_next_pull_and_commits_wait(caller: Ca
 
 
 async def test_a_reset_wakes_the_pull_that_waits(caller: Caller, filled: Broker) -> None:
+    await caller.heartbeat("G", "c1", wants("T"))
     parked = asyncio.ensure_future(caller.pull("T", 3, sys_flag=6, suspend_ms=60_000))
     await parked_at(filled)
     await reset(caller, timestamp=0)
