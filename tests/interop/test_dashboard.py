@@ -1,4 +1,4 @@
-"""What rocketmq-dashboard asks, page by page, through the real DefaultMQAdminExt, and what that reads in the answers."""
+"""What rocketmq-dashboard asks, page by page, through the real DefaultMQAdminExt, and what comes back."""
 
 from __future__ import annotations
 

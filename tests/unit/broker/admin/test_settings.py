@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import dataclasses
 import logging
 
 import pytest
 
 from sprocketmq.broker.broker import Broker
-from sprocketmq.broker.settings import shown
+from sprocketmq.broker.config import BrokerConfig
+from sprocketmq.broker.settings import is_runtime, shown
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.config import settings_of
 from sprocketmq.properties_file import parse_properties
 
 from ..conftest import StartBroker
@@ -85,3 +88,22 @@ async def test_a_change_that_is_refused_changes_nothing(caller: Caller, broker: 
 )
 def test_secrets_are_not_shown(key: str, text: str, seen: str) -> None:
     assert shown(key, text) == seen
+
+
+def test_no_key_that_can_be_changed_is_a_free_text(broker: Broker) -> None:
+    """A number, a switch or one of a few names cannot be a path, a command or an address."""
+    free = {
+        key
+        for key in broker.settings.entries()
+        if is_runtime(key) and isinstance(_value(broker, key), str) and key != "deleteWhen"  # a list of hours
+    }
+    assert free == set()
+
+
+def _value(broker: Broker, key: str) -> object:
+    rows = settings_of(BrokerConfig)
+    if key in rows:
+        return getattr(broker.settings.current, rows[key].attribute)
+    store = broker.settings.store
+    attribute = next(each.name for each in dataclasses.fields(store) if each.metadata["key"] == key)
+    return getattr(store, attribute)
