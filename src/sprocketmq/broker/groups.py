@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sprocketmq.broker.saving import Saver
 from sprocketmq.broker.settings import Settings
@@ -57,7 +57,11 @@ class GroupTable:
 
     def put(self, config: SubscriptionGroupConfig) -> None:
         """Create or replace a group, as an administrator does: it is on disk when this returns."""
-        self.configs[config.group_name] = config
+        self.put_all([config])
+
+    def put_all(self, configs: Sequence[SubscriptionGroupConfig]) -> None:
+        """Several at once, with one write to disk."""
+        self.configs |= {config.group_name: config for config in configs}
         self._changed()
 
     def delete(self, group: str) -> bool:

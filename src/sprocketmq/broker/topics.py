@@ -6,7 +6,7 @@ inherit bit; the new topic gets as many queues as the sender asks for, at most a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sprocketmq.broker.config import BrokerConfig
@@ -107,13 +107,17 @@ class TopicTable:
 
     def put(self, config: TopicConfig) -> None:
         """Create or replace a topic, as an administrator does: it is on disk when this returns."""
-        self.configs[config.topic_name] = config
-        self._changed(config, durable=True)
+        self.put_all([config])
+
+    def put_all(self, configs: Sequence[TopicConfig]) -> None:
+        """Several at once, with one write to disk."""
+        self.configs |= {config.topic_name: config for config in configs}
+        self._changed(*configs, durable=True)
 
     def delete(self, topic: str) -> bool:
         if self.configs.pop(topic, None) is None:
             return False
-        self._changed(None, durable=True)
+        self._changed(durable=True)
         return True
 
     def names_of_system(self) -> frozenset[str]:
@@ -125,14 +129,16 @@ class TopicTable:
         self._changed(config, durable=self._durable)
         return config
 
-    def _changed(self, config: TopicConfig | None, *, durable: bool) -> None:
+    def _changed(self, *configs: TopicConfig, durable: bool) -> None:
+        """Without configs: topics are gone."""
         self.data_version = self.data_version.next(self._clock.now_ms())
         if durable:
             self.saver.save_now()
         else:
             self.saver.soon()
-        for hook in self.on_change:
-            hook(config)
+        for config in configs or (None,):
+            for hook in self.on_change:
+                hook(config)
 
     def _save(self) -> None:
         self._file.save(Topics(topic_config_table=self.configs, data_version=self.data_version))

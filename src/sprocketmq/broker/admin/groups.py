@@ -62,8 +62,8 @@ class GroupProcessors:
         return replace(config, attributes=altered(GROUP_ATTRIBUTES, current, config.attributes))
 
     def _put(self, configs: list[SubscriptionGroupConfig], peer: Peer) -> None:
+        self._groups.put_all(configs)
         for config in configs:
-            self._groups.put(config)
             events.info("group put", group=config.group_name, peer=peer)
 
     def delete(self, connection: Connection, request: Command) -> Reply:

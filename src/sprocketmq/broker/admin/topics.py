@@ -117,9 +117,10 @@ class TopicProcessors:
             raise _refused(f"{topic} is a topic of the system")
 
     def _put(self, configs: list[TopicConfig], peer: Peer) -> None:
+        changed = [config for config in configs if config != self._topics.get(config.topic_name)]
+        if changed:
+            self._topics.put_all(changed)
         for config in configs:
-            if config != self._topics.get(config.topic_name):
-                self._topics.put(config)
             events.info(
                 "topic put", topic=config.topic_name, read_queues=config.read_queue_nums,
                 write_queues=config.write_queue_nums, perm=config.perm, peer=peer,

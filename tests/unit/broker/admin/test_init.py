@@ -20,6 +20,15 @@ ADMIN_CODES = [
 ]  # fmt: skip
 
 
+_NAMES = """
+topic group groupName consumerGroup producerGroup srcGroup destGroup compareGroup filterGroups queueId offset timestamp
+isForce defaultTopic readQueueNums writeQueueNums perm topicFilterType topicSysFlag order attributes clientId msgId
+statsName statsKey index count isOrder readable masterFlushOffset configType key maxNum beginTimestamp endTimestamp
+queueOffset maxMsgNums sysFlag commitOffset suspendTimeoutMillis subscription subVersion cleanOffset offline
+jstackEnable
+"""
+
+
 def test_every_code_has_a_processor(broker: Broker) -> None:
     assert set(ADMIN_CODES) <= broker.table.codes()
 
@@ -48,3 +57,13 @@ async def test_listed_networks_may_change_things(start_broker: StartBroker) -> N
     await become_a_stranger(caller, broker)
     assert (await caller(RequestCode.UPDATE_BROKER_CONFIG, b"traceOn=false")).code == 0
     await caller.client.close(grace=0.2)
+
+
+@pytest.mark.parametrize("text", [None, "", "x", "-1", "0", "9" * 30, "\u20ac/../\x00"])
+async def test_nonsense_is_answered_and_nothing_breaks(caller: Caller, broker: Broker, text: str | None) -> None:
+    topics = dict(broker.topics.configs)
+    fields = {} if text is None else dict.fromkeys(_NAMES.split(), text)
+    for code in ADMIN_CODES:
+        answer = await caller.call(code, fields, (text or "").encode())
+        assert not (answer.remark or "").startswith("internal error"), (code, answer.remark)
+    assert broker.topics.configs == topics

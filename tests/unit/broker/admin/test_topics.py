@@ -85,6 +85,9 @@ async def test_a_list_of_topics_is_taken_whole_or_not_at_all(caller: Caller, bro
     body = codec.encode(CreateTopicListRequestBody(topic_config_list=(good, TopicConfig(topic_name="too"))))
     assert (await caller(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body)).code == 0
     assert {"good", "too"} <= set(broker.topics.configs)
+    version = broker.topics.data_version
+    assert (await caller(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body)).code == 0
+    assert broker.topics.data_version == version  # nothing is new in it
 
 
 async def test_attributes_are_set_and_removed(caller: Caller, broker: Broker) -> None:
