@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from sprocketmq.broker.kinds.poporder import PopOrder
+from sprocketmq.broker.offsets import ConsumerOffsets
+from sprocketmq.store.configfiles import consumer_offsets_file
+from sprocketmq.store.files import Disk
+
+from ..house import FakeClock
+
+
+@pytest.fixture
+def offsets(clock: FakeClock, tmp_path_factory: pytest.TempPathFactory) -> ConsumerOffsets:
+    return ConsumerOffsets(consumer_offsets_file(Disk(), tmp_path_factory.mktemp("config")), clock)
+
+
+@pytest.fixture
+def order(offsets: ConsumerOffsets, clock: FakeClock) -> PopOrder:
+    found = PopOrder(offsets, clock)
+    found.taken("T", "G", 0, [3, 4], 5, clock.now, 1000, "attempt")
+    return found
+
+
+def test_a_queue_is_blocked_until_all_is_acknowledged(order: PopOrder, offsets: ConsumerOffsets) -> None:
+    assert order.is_blocked("T", "G", 0, None)
+    order.ack("T", "G", 0, 4)
+    assert (order.is_blocked("T", "G", 0, None), offsets.query("G", "T", 0)) == (True, 3)
+    order.ack("T", "G", 0, 3)
+    assert (order.is_blocked("T", "G", 0, None), offsets.query("G", "T", 0)) == (False, 5)
+
+
+def test_a_queue_is_free_when_the_time_is_over(order: PopOrder, clock: FakeClock) -> None:
+    clock.now += 1000
+    assert not order.is_blocked("T", "G", 0, None)
+
+
+def test_the_same_attempt_may_take_again(order: PopOrder) -> None:
+    assert not order.is_blocked("T", "G", 0, "attempt")
+    assert order.is_blocked("T", "G", 0, "other")
+
+
+def test_a_message_may_be_hidden_longer(order: PopOrder, clock: FakeClock) -> None:
+    order.hide("T", "G", 0, 3, 5000)
+    clock.now += 4999
+    assert order.is_blocked("T", "G", 0, None)
+    clock.now += 1
+    assert not order.is_blocked("T", "G", 0, None)
+
+
+def test_other_groups_and_queues_are_free(order: PopOrder) -> None:
+    assert not order.is_blocked("T", "other", 0, None)
+    assert not order.is_blocked("T", "G", 1, None)
