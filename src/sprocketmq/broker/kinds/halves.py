@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from sprocketmq.broker.kinds.numbers import number_in
 from sprocketmq.broker.kinds.progress import SafeProgress
 from sprocketmq.broker.offsets import ConsumerOffsets
 from sprocketmq.broker.settings import Settings
@@ -208,7 +209,3 @@ def half_of(record: Record) -> Half:
 def marks_in(body: bytes) -> set[int]:
     """The queue offsets in a mark: `0,1,` of RocketMQ 5 or a single `0` of 4.9."""
     return {int(part) for part in body.split(b",") if part.isdigit() and len(part) < 20}
-
-
-def number_in(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() and text.isascii() and len(text) < 20 else None

@@ -20,6 +20,7 @@ from sprocketmq.broker.kinds.retry import Retries
 from sprocketmq.broker.kinds.revive import Revive
 from sprocketmq.broker.kinds.schedule import Schedule
 from sprocketmq.broker.kinds.stored import Deliveries
+from sprocketmq.broker.kinds.timed import TimedSends
 from sprocketmq.broker.kinds.timer import Timer
 from sprocketmq.broker.kinds.transactions import Transactions
 from sprocketmq.broker.message import Message
@@ -40,6 +41,7 @@ class MessageKinds:
         deliveries = Deliveries(store, stats)
         self.schedule = Schedule(store, delay_offsets_file(broker.files, store.layout.config), deliveries, clock)
         self.timer = Timer(settings, store, broker.files, deliveries, clock)
+        self.timed = TimedSends(settings, self.timer, clock)
         self.recalls = Recalls(settings, broker.topics, self.put, clock.now_ms)
         self.halves = OpenHalves(store, broker.offsets, settings)
         self.checks = TransactionChecks(settings, store, broker.topics, broker.producers, self.halves, clock)
@@ -77,7 +79,7 @@ class MessageKinds:
             ),
         ]
         broker.sends.interceptors += [
-            self.retries.intercept, self.transactions.intercept, self.timer.intercept, self.schedule.intercept,
+            self.retries.intercept, self.transactions.intercept, self.timed.intercept, self.schedule.intercept,
         ]  # fmt: skip
         self.retries.add_to(broker.table)
         self.transactions.add_to(broker.table)
@@ -89,7 +91,7 @@ class MessageKinds:
 
     def put(self, message: Message) -> PutResult:
         """Store a message of the broker's own, delayed when it asks for that."""
-        self.timer.intercept(message)
+        self.timed.intercept(message)
         self.schedule.intercept(message)
         return message.put_to(self._store)
 

@@ -13,6 +13,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sprocketmq.broker.kinds.numbers import number_in
 from sprocketmq.broker.message import Message
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.topics import TopicTable
@@ -47,9 +48,8 @@ def parse_handle(text: str) -> Handle | None:
         parts = urlsafe_b64decode(text).decode().split(" ")
     except (binascii.Error, ValueError):
         return None
-    if len(parts) != 5 or parts[0] != VERSION or not parts[3].isdecimal() or not parts[3].isascii():
-        return None
-    return Handle(parts[1], parts[2], int(parts[3][:18]), parts[4])
+    timestamp = number_in(parts[3]) if len(parts) == 5 and parts[0] == VERSION else None
+    return None if timestamp is None else Handle(parts[1], parts[2], timestamp, parts[4])
 
 
 class Recalls:

@@ -131,7 +131,7 @@ class Retries:
         topic = self._topics.create_own(names.retry_topic(group.group_name), group.retry_queue_nums, sys_flag=flag)
         if not topic.writable:
             raise RequestRefused(ResponseCode.NO_PERMISSION, f"topic {topic.topic_name} may not be written")
-        return Home(topic.topic_name, random.randrange(group.retry_queue_nums))
+        return Home(topic.topic_name, random.randrange(max(1, min(group.retry_queue_nums, topic.read_queue_nums))))
 
     def _dead_letters(self, group: str) -> Home:
         topic = self._topics.create_own(names.dlq_topic(group), DLQ_QUEUES)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 
 from sprocketmq.broker.kinds.alarm import Alarm
+from sprocketmq.broker.kinds.numbers import number_in
 from sprocketmq.broker.kinds.progress import SafeProgress
 from sprocketmq.broker.kinds.stored import Deliveries, home_of, redirect
 from sprocketmq.broker.message import TRANSACTION_BITS, Message
@@ -166,5 +167,4 @@ class Schedule:
 
 def level_of(message: Message) -> int:
     """The level that DELAY asks for; 0 where it asks for none."""
-    text = message.properties.get(DELAY, "")
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else 0
+    return number_in(message.properties.get(DELAY)) or 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from sprocketmq.broker.kinds.numbers import number_in
 from sprocketmq.broker.message import Message
 from sprocketmq.broker.stats import Stats
 from sprocketmq.logs import Events
@@ -43,10 +44,10 @@ def redirect(message: Message, topic: str, queue_id: int) -> None:
 
 def home_of(properties: dict[str, str]) -> Home | None:
     """None for a message that does not say, or says what cannot be."""
-    topic, queue_id = properties.get(REAL_TOPIC, ""), properties.get(REAL_QUEUE_ID, "")
-    if names.topic_fault(topic) is not None or not queue_id.isdecimal() or not queue_id.isascii():
+    topic, queue_id = properties.get(REAL_TOPIC, ""), number_in(properties.get(REAL_QUEUE_ID))
+    if names.topic_fault(topic) is not None or queue_id is None or queue_id < 0:
         return None
-    return Home(topic, int(queue_id))
+    return Home(topic, queue_id)
 
 
 class Deliveries:

@@ -1,4 +1,4 @@
-"""Delays of any length: a message with TIMER_DELAY_SEC, TIMER_DELAY_MS or TIMER_DELIVER_MS rests until its second.
+"""Delays of any length: a message that asks for a time (see `timed`) rests until its second is over.
 
     rmq_sys_wheel_timer    the messages, in queue 0, each with its time in TIMER_OUT_MS
     timer log              for each of them a unit that says where it is
@@ -21,23 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sprocketmq.broker.kinds.alarm import Alarm
+from sprocketmq.broker.kinds.numbers import number_in
 from sprocketmq.broker.kinds.progress import SafeProgress
-from sprocketmq.broker.kinds.recall import recall_handle
-from sprocketmq.broker.kinds.schedule import level_of
-from sprocketmq.broker.kinds.stored import Deliveries, Home, home_of, redirect
-from sprocketmq.broker.message import TRANSACTION_BITS, Message
+from sprocketmq.broker.kinds.stored import Deliveries, Home, home_of
 from sprocketmq.broker.settings import Settings
-from sprocketmq.codes import ResponseCode
-from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
 from sprocketmq.protocol.hashing import string_hash
-from sprocketmq.protocol.names import TIMER_TOPIC, is_retry_topic
+from sprocketmq.protocol.names import TIMER_TOPIC
 from sprocketmq.protocol.properties import (
     REAL_TOPIC,
     TIMER_DEL_UNIQKEY,
-    TIMER_DELAY_MS,
-    TIMER_DELAY_SEC,
-    TIMER_DELIVER_MS,
     TIMER_DEQUEUE_MS,
     TIMER_ENQUEUE_MS,
     TIMER_OUT_MS,
@@ -46,8 +39,6 @@ from sprocketmq.protocol.properties import (
     decode_properties,
 )
 from sprocketmq.protocol.record import Record
-from sprocketmq.protocol.sysflag import TRANSACTION_COMMIT
-from sprocketmq.store.append import PutResult
 from sprocketmq.store.files import Clock, Files
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.timerlog import DEFAULT, DELETE, ROLL, UNIT_SIZE, TimerCheck, TimerLog, Unit, read_timer_check
@@ -57,8 +48,7 @@ events = Events(__name__)
 
 #: Messages in one turn of the loop.
 TURN = 200
-_QUEUE = 0
-_ASKED = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
+QUEUE = 0
 _AFTER_REFUSAL_MS = 1000
 _UNREADABLE_MS = 50
 
@@ -167,45 +157,15 @@ class Timer:
 
     # -- in ------------------------------------------------------------------------------------------------------------
 
-    def intercept(self, message: Message) -> None:
-        """Let a message rest that asks for a time; a delay level wins over a timer."""
-        properties = message.properties
-        if not any(name in properties for name in _ASKED) or message.topic == TIMER_TOPIC:
-            return
-        if message.sys_flag & TRANSACTION_BITS not in (0, TRANSACTION_COMMIT):
-            return
-        if level_of(message) > 0:
-            for name in _ASKED:
-                properties.pop(name, None)
-            return
-        config, now = self._settings.current, self._clock.now_ms()
-        if not config.timer_wheel_enable:
-            raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR, "this broker serves no timers; its timerWheelEnable is false"
-            )
-        deliver_ms = asked_time(properties, now)
-        if deliver_ms is None or deliver_ms - now > config.timer_max_delay_sec * 1000:
-            remark = f"a timer must name a time at most {config.timer_max_delay_sec} s away"
-            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, remark)
-        if deliver_ms <= now:
-            if TIMER_DEL_UNIQKEY in properties:
-                raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, "its time is over")
-            return
-        out_ms = (deliver_ms - 1) // self._precision * self._precision
-        properties[TIMER_OUT_MS] = str(out_ms)
-        if not is_retry_topic(message.topic):
-            message.recall_handle = recall_handle(message.topic, config.broker_name, out_ms + 1, properties[UNIQUE_KEY])
-        redirect(message, TIMER_TOPIC, _QUEUE)
-        message.on_stored.append(self._stored)
-
-    def _stored(self, _result: PutResult) -> None:
+    def arrived(self) -> None:
+        """A message has come to the timer topic."""
         self.alarm.set(self._clock.now_ms())
 
     def _enqueue(self) -> None:
         """Put what came to the timer topic on the wheel."""
-        self._queue_offset = max(self._queue_offset, self._store.min_offset(TIMER_TOPIC, _QUEUE))
+        self._queue_offset = max(self._queue_offset, self._store.min_offset(TIMER_TOPIC, QUEUE))
         for _ in range(TURN):
-            entry = self._store.reader.entry(TIMER_TOPIC, _QUEUE, self._queue_offset)
+            entry = self._store.reader.entry(TIMER_TOPIC, QUEUE, self._queue_offset)
             if entry is None:
                 return
             record = None if entry.is_filler else self._store.reader.record_at(entry.commit_offset)
@@ -215,7 +175,7 @@ class Timer:
 
     def _put(self, record: Record) -> bool:
         properties = decode_properties(record.properties)
-        time = number_of(properties.get(TIMER_OUT_MS))
+        time = number_in(properties.get(TIMER_OUT_MS))
         if time is None:
             events.warning("timer passed over", commit_offset=record.commit_offset)
             return True
@@ -248,10 +208,10 @@ class Timer:
         self._enqueue()
         now = self._clock.now_ms()
         delivered = self._dequeue(now)
-        behind = self._store.dispatcher.queue(TIMER_TOPIC, _QUEUE).next_offset - self._queue_offset
+        behind = self._store.dispatcher.queue(TIMER_TOPIC, QUEUE).next_offset - self._queue_offset
         if not delivered:
             self.alarm.set(now + _AFTER_REFUSAL_MS)
-        elif self._due is not None or self._store.max_offset(TIMER_TOPIC, _QUEUE) > self._queue_offset:
+        elif self._due is not None or self._store.max_offset(TIMER_TOPIC, QUEUE) > self._queue_offset:
             self.alarm.set(now)
         elif behind > 0:
             self.alarm.set(now + _UNREADABLE_MS)
@@ -307,8 +267,8 @@ class Timer:
             return True
         properties = decode_properties(record.properties)
         if unit.magic & ROLL:
-            properties[TIMER_ROLL_TIMES] = str((number_of(properties.get(TIMER_ROLL_TIMES)) or 0) + 1)
-            return self._deliveries.deliver(record, Home(TIMER_TOPIC, _QUEUE), properties)
+            properties[TIMER_ROLL_TIMES] = str((number_in(properties.get(TIMER_ROLL_TIMES)) or 0) + 1)
+            return self._deliveries.deliver(record, Home(TIMER_TOPIC, QUEUE), properties)
         key = properties.get(UNIQUE_KEY, "")
         if unit.magic & DELETE or key in due.deleted or f"{properties.get(REAL_TOPIC)}+{key}" in due.deleted:
             return True
@@ -325,17 +285,3 @@ class Timer:
 
     def _whole(self, time_ms: int) -> int:
         return time_ms // self._precision * self._precision
-
-
-def asked_time(properties: dict[str, str], now: int) -> int | None:
-    """When the message is to be delivered; None when what it says is no number."""
-    for name, unit, start in ((TIMER_DELAY_SEC, 1000, now), (TIMER_DELAY_MS, 1, now), (TIMER_DELIVER_MS, 1, 0)):
-        if name in properties:
-            number = number_of(properties[name])
-            return None if number is None else start + number * unit
-    return None
-
-
-def number_of(text: str | None) -> int | None:
-    digits = "" if text is None else text.removeprefix("-")
-    return int(text or "") if digits.isdecimal() and digits.isascii() and len(digits) < 19 else None

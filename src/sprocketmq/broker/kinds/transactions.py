@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sprocketmq.broker.kinds.halves import QUEUE, Half, OpenHalves, half_of, number_in
+from sprocketmq.broker.kinds.halves import QUEUE, Half, OpenHalves, half_of
+from sprocketmq.broker.kinds.numbers import number_in
 from sprocketmq.broker.kinds.stored import home_of, message_of, redirect
 from sprocketmq.broker.message import Message
 from sprocketmq.broker.settings import Settings
@@ -126,4 +127,4 @@ class Transactions:
 def immunity_ms(properties: dict[str, str], default_ms: int) -> int:
     """How long a half message is not checked."""
     seconds = number_in(properties.get(CHECK_IMMUNITY_TIME_IN_SECONDS))
-    return default_ms if seconds is None else seconds * 1000
+    return default_ms if seconds is None or seconds < 0 else seconds * 1000
