@@ -1,18 +1,20 @@
 # The C types of append.py.
-from sprocketmq.protocol.octets cimport cut, i16, i32
+from sprocketmq.protocol.octets cimport blank, seal
 from sprocketmq.protocol.record cimport (
     BLANK_BYTES, BORN_HOST_V6, MAX_PROPERTIES_BYTES, STORE_HOST_V6, put_property_crc, reserve_property_crc, store_size,
     write_at,
 )
+from sprocketmq.store.batchrun cimport BatchRun
 from sprocketmq.store.dispatch cimport Dispatcher
-from sprocketmq.store.memory cimport pointer
+from sprocketmq.store.memory cimport pointer, ticks_ns
+from sprocketmq.store.puttimes cimport PutTimes
 from sprocketmq.store.queuecursor cimport QueueCursor
 
 import cython
 
 cdef enum:
     ENTRY_SIZE = 20
-    BATCH_HEAD = 20
+    BODY_AT = 88
     SERVICE_NOT_AVAILABLE = 4
     MESSAGE_ILLEGAL = 6
     PROPERTIES_SIZE_EXCEEDED = 7
@@ -44,7 +46,9 @@ cdef class Appender:
     cdef public long long put_times
     cdef public long long put_bytes
     cdef public long long failed_times
+    cdef readonly PutTimes times
     cdef public long long store_timestamp
+    cdef long long _began
     cdef readonly long long base
     cdef readonly Py_ssize_t position
     cdef readonly Py_ssize_t limit
@@ -62,7 +66,7 @@ cdef class Appender:
         bytes born_host, int reconsume_times, long long prepared_offset,
     )
 
-    @cython.locals(cursor=QueueCursor, children=list, size=Py_ssize_t, status=int, result=PutResult)
+    @cython.locals(cursor=QueueCursor, run=BatchRun, size=Py_ssize_t, status=int, result=PutResult)
     cpdef PutResult put_batch(
         self, str topic, int queue_id, int sys_flag, bytes batch, bytes properties, long long born_timestamp,
         bytes born_host, int reconsume_times,
@@ -79,12 +83,15 @@ cdef class Appender:
     @cython.locals(now=cython.longlong, result=PutResult)
     cdef PutResult begin(self, QueueCursor cursor, Py_ssize_t size)
 
-    @cython.locals(
-        at=Py_ssize_t, commit_offset=cython.longlong, kind=int, queued=bint, queue_offset=cython.longlong
-    )
+    @cython.locals(queue_offset=cython.longlong)
     cdef void append(
         self, QueueCursor cursor, Py_ssize_t size, int flag, int sys_flag, bytes body, bytes properties,
         long long born_timestamp, bytes born_host, int reconsume_times, long long prepared_offset,
+    ) except *
+
+    @cython.locals(at=Py_ssize_t, commit_offset=cython.longlong)
+    cdef void appended(
+        self, QueueCursor cursor, Py_ssize_t size, Py_ssize_t properties_length, int sys_flag, long long queue_offset
     ) except *
 
     cdef void dispatch(
@@ -92,13 +99,18 @@ cdef class Appender:
         long long queue_offset,
     ) except *
 
-    @cython.locals(size=Py_ssize_t, body=bytes, properties=bytes)
-    cdef Py_ssize_t run_size(self, QueueCursor cursor, int sys_flag, list children) except -1
-
-    @cython.locals(offsets=list, size=Py_ssize_t, body=bytes, properties=bytes)
+    @cython.locals(
+        offsets=list, prototype=bytes, bare=Py_ssize_t, middle=Py_ssize_t, size=Py_ssize_t,
+        queue_offset=cython.longlong,
+    )
     cdef list append_run(
-        self, QueueCursor cursor, int sys_flag, list children, long long born_timestamp, bytes born_host,
+        self, QueueCursor cursor, int sys_flag, BatchRun run, long long born_timestamp, bytes born_host,
         int reconsume_times,
+    )
+
+    @cython.locals(size=Py_ssize_t, out=bytes)
+    cdef bytes prototype(
+        self, QueueCursor cursor, int sys_flag, long long born_timestamp, bytes born_host, int reconsume_times
     )
 
     cdef PutResult done(self, PutResult result, int count)
@@ -106,9 +118,4 @@ cdef class Appender:
     cdef PutResult refused(self, int status)
 
 
-@cython.locals(at=Py_ssize_t, end=Py_ssize_t, size=Py_ssize_t, body_length=Py_ssize_t, properties_at=Py_ssize_t,
-               properties_length=Py_ssize_t, properties=bytes)
-cdef list split_batch(bytes batch, bytes extra, bint property_crc)
-
-@cython.locals(properties=bytes)
-cdef bytes joined(bytes own, bytes extra, bint property_crc)
+cdef bint is_queued(int sys_flag) noexcept

@@ -18,11 +18,13 @@ except ImportError:
     from sprocketmq import _shadow as cython
 
 from sprocketmq.errors import MessageIllegal, StoreError
+from sprocketmq.store.batchrun import BatchRun
 from sprocketmq.store.dispatch import Dispatcher
+from sprocketmq.store.puttimes import PutTimes
 from sprocketmq.store.queuecursor import QueueCursor
 
 if not cython.compiled:
-    from sprocketmq.protocol.octets import cut, i16, i32
+    from sprocketmq.protocol.octets import blank, seal
     from sprocketmq.protocol.record import (
         BLANK_BYTES,
         BORN_HOST_V6,
@@ -34,7 +36,7 @@ if not cython.compiled:
         write_at,
     )  # fmt: skip
     from sprocketmq.store.consumequeue_format import ENTRY_SIZE
-    from sprocketmq.store.memory import pointer
+    from sprocketmq.store.memory import pointer, ticks_ns
 
 
 class PutStatus(IntEnum):
@@ -50,7 +52,7 @@ class PutStatus(IntEnum):
 
 
 if not cython.compiled:
-    BATCH_HEAD = 20  # of a message in a batch body, up to and with its body's length
+    BODY_AT = 88  # in a record whose hosts have IPv4 addresses, of 8 bytes each
     SERVICE_NOT_AVAILABLE, MESSAGE_ILLEGAL, PROPERTIES_SIZE_EXCEEDED = 4, 6, 7
 
 
@@ -120,7 +122,9 @@ class Appender:
         self.put_times = 0
         self.put_bytes = 0
         self.failed_times = 0
+        self.times = PutTimes()
         self.store_timestamp = 0
+        self._began = 0
         self.place(None, 0, 0, 0)
 
     def place(self, view: memoryview | None, base: int, position: int, limit: int) -> None:
@@ -141,6 +145,7 @@ class Appender:
         born_timestamp: int, born_host: bytes, reconsume_times: int, prepared_offset: int,
     ) -> PutResult:  # fmt: skip
         """Append one message. The sys_flag's address bits are set from the hosts."""
+        self._began = ticks_ns()
         try:
             cursor = self.dispatcher.queue(topic, queue_id)
             if self.property_crc:
@@ -163,15 +168,13 @@ class Appender:
         self, topic: str, queue_id: int, sys_flag: int, batch: bytes, properties: bytes, born_timestamp: int,
         born_host: bytes, reconsume_times: int,
     ) -> PutResult:  # fmt: skip
-        """Append every message of a batch body; each gets its own properties followed by `properties`.
-
-        batch := (size:i32 magic:i32 crc:i32 flag:i32 body_length:i32 body properties_length:i16 properties)*
-        """
+        """Append every message of a batch body; each gets its own properties followed by `properties`."""
+        self._began = ticks_ns()
         try:
             cursor = self.dispatcher.queue(topic, queue_id)
             sys_flag = self.with_hosts(sys_flag, born_host)
-            children = split_batch(batch, properties, self.property_crc)
-            size = self.run_size(cursor, sys_flag, children)
+            run = BatchRun(batch, properties, self.property_crc)
+            size = run.size(store_size(0, len(cursor.topic_bytes), 0, sys_flag))
             status = self.check(cursor, len(batch), 0, size)
             if status != 0:
                 return self.refused(status)
@@ -179,8 +182,8 @@ class Appender:
         except StoreError as error:
             return self.refused(refusal(error))
         result = self.begin(cursor, size)
-        result.commit_offsets = self.append_run(cursor, sys_flag, children, born_timestamp, born_host, reconsume_times)
-        return self.done(result, len(children))
+        result.commit_offsets = self.append_run(cursor, sys_flag, run, born_timestamp, born_host, reconsume_times)
+        return self.done(result, run.count)
 
     def with_hosts(self, sys_flag: int, born_host: bytes) -> int:
         sys_flag &= ~(BORN_HOST_V6 | STORE_HOST_V6)
@@ -227,24 +230,27 @@ class Appender:
         self, cursor: QueueCursor, size: int, flag: int, sys_flag: int, body: bytes, properties: bytes,
         born_timestamp: int, born_host: bytes, reconsume_times: int, prepared_offset: int,
     ) -> None:  # fmt: skip
-        at = self.position
-        commit_offset = self.wrote_offset
-        kind = sys_flag & 0xC
-        queued = kind == 0 or kind == 8
-        queue_offset = cursor.next_offset if queued else 0
+        queue_offset = cursor.next_offset if is_queued(sys_flag) else 0
         write_at(
-            self._p, at, size, cursor.topic_bytes, body, properties, cursor.queue_id, flag, queue_offset,
-            commit_offset, sys_flag, born_timestamp, born_host, self.store_timestamp, self.store_host,
+            self._p, self.position, size, cursor.topic_bytes, body, properties, cursor.queue_id, flag, queue_offset,
+            self.wrote_offset, sys_flag, born_timestamp, born_host, self.store_timestamp, self.store_host,
             reconsume_times, prepared_offset,
         )  # fmt: skip
+        self.appended(cursor, size, len(properties), sys_flag, queue_offset)
+
+    def appended(
+        self, cursor: QueueCursor, size: int, properties_length: int, sys_flag: int, queue_offset: int
+    ) -> None:
+        """A record is written at `position`: seal it, count it, and dispatch it where that is not done later."""
+        at, commit_offset = self.position, self.wrote_offset
         if self.property_crc:
             put_property_crc(self._p, at, size)
-        if queued:
+        if is_queued(sys_flag):
             cursor.next_offset += 1
         self.position = at + size
         self.wrote_offset = commit_offset + size
         if self.inline:
-            self.dispatch(cursor, at + size - len(properties), commit_offset, size, sys_flag, queue_offset)
+            self.dispatch(cursor, at + size - properties_length, commit_offset, size, sys_flag, queue_offset)
 
     def dispatch(
         self, cursor: QueueCursor, properties_at: int, commit_offset: int, size: int, sys_flag: int, queue_offset: int
@@ -258,27 +264,39 @@ class Appender:
         except StoreError:
             self.owner.dispatch_failed()
 
-    def run_size(self, cursor: QueueCursor, sys_flag: int, children: list[tuple[int, bytes, bytes]]) -> int:
-        size = 0
-        for _flag, body, properties in children:
-            size += store_size(len(body), len(cursor.topic_bytes), len(properties), sys_flag)
-        return size
-
     def append_run(
-        self, cursor: QueueCursor, sys_flag: int, children: list[tuple[int, bytes, bytes]], born_timestamp: int,
-        born_host: bytes, reconsume_times: int,
+        self, cursor: QueueCursor, sys_flag: int, run: BatchRun, born_timestamp: int, born_host: bytes,
+        reconsume_times: int,
     ) -> list[int]:  # fmt: skip
         offsets = []
-        for flag, body, properties in children:
+        prototype = self.prototype(cursor, sys_flag, born_timestamp, born_host, reconsume_times)
+        bare = len(prototype)
+        middle = BODY_AT - 16 + len(born_host) + len(self.store_host)
+        run.rewind()
+        while run.step():
             offsets.append(self.wrote_offset)
-            size = store_size(len(body), len(cursor.topic_bytes), len(properties), sys_flag)
-            self.append(cursor, size, flag, sys_flag, body, properties, born_timestamp, born_host, reconsume_times, 0)
+            size = bare + run.body_length + run.properties_length
+            queue_offset = cursor.next_offset if is_queued(sys_flag) else 0
+            run.write(self._p, self.position, size, prototype, middle, queue_offset, self.wrote_offset)
+            self.appended(cursor, size, run.properties_length, sys_flag, queue_offset)
         return offsets
+
+    def prototype(
+        self, cursor: QueueCursor, sys_flag: int, born_timestamp: int, born_host: bytes, reconsume_times: int
+    ) -> bytes:
+        size = store_size(0, len(cursor.topic_bytes), 0, sys_flag)
+        out = blank(size)
+        write_at(
+            out, 0, size, cursor.topic_bytes, b"", b"", cursor.queue_id, 0, 0, 0, sys_flag, born_timestamp, born_host,
+            self.store_timestamp, self.store_host, reconsume_times, 0,
+        )  # fmt: skip
+        return seal(out)
 
     def done(self, result: PutResult, count: int) -> PutResult:
         result.count = count
         self.put_times += count
         self.put_bytes += result.size
+        self.times.note(ticks_ns() - self._began)
         if self.on_append is not None:
             self.on_append()
         return result
@@ -288,38 +306,9 @@ class Appender:
         return PutResult(status)
 
 
-def split_batch(batch: bytes, extra: bytes, property_crc: bool) -> list[tuple[int, bytes, bytes]]:
-    """(flag, body, properties) of every message in a batch body. Raises StoreError where it is not well formed."""
-    children: list[tuple[int, bytes, bytes]] = []
-    at, end = 0, len(batch)
-    while at < end:
-        if end - at < BATCH_HEAD + 2:
-            raise MessageIllegal(f"the batch is cut off at {at}")
-        size = i32(batch, at)
-        body_length = i32(batch, at + 16)
-        if body_length < 0 or size < BATCH_HEAD + 2 + body_length or size > end - at:
-            raise MessageIllegal(f"the message at {at} of the batch has impossible lengths")
-        properties_at = at + BATCH_HEAD + body_length + 2
-        properties_length = i16(batch, properties_at - 2)
-        if properties_length < 0 or properties_at + properties_length != at + size:
-            raise MessageIllegal(f"the parts of the message at {at} of the batch do not add up")
-        properties = joined(cut(batch, properties_at, at + size), extra, property_crc)
-        children.append((i32(batch, at + 12), cut(batch, at + BATCH_HEAD, properties_at - 2), properties))
-        at += size
-    if not children:
-        raise MessageIllegal("the batch is empty")
-    return children
-
-
-def joined(own: bytes, extra: bytes, property_crc: bool) -> bytes:
-    if own and extra and not own.endswith(b"\x02"):
-        own += b"\x02"
-    properties = own + extra
-    if property_crc:
-        properties = reserve_property_crc(properties)
-    if len(properties) > MAX_PROPERTIES_BYTES:
-        raise MessageIllegal(f"properties of {len(properties)} bytes")
-    return properties
+def is_queued(sys_flag: int) -> bool:
+    """Half messages and rolled back ones are in the log alone."""
+    return sys_flag & 0xC in (0, 8)
 
 
 def refusal(error: StoreError) -> int:

@@ -16,6 +16,7 @@ from sprocketmq.protocol.names import SCHEDULE_TOPIC
 from sprocketmq.store.append import Appender, PutStatus
 from sprocketmq.store.commitlog import CommitLog
 from sprocketmq.store.config import StoreConfig
+from sprocketmq.store.consumequeue_ext import ExtTable
 from sprocketmq.store.files import Clock, Files
 from sprocketmq.store.flush import LogFlusher
 from sprocketmq.store.index import Index
@@ -44,6 +45,7 @@ class Cleaner:
         self._flusher = flusher
         self._manual_rounds = 0
         self.disk_full = False
+        self.exts: ExtTable | None = None
 
     def delete_soon(self) -> None:
         """An operator asked for expired files to go now rather than at the appointed hour."""
@@ -120,6 +122,8 @@ class Cleaner:
         for queue in self._queues:
             queue.find_min(log_min)
             queue.remove_files_below(queue.min_offset)
+            if self.exts is not None:
+                self.exts.trim(queue)
         if self._index is None:
             return
         for name, header in self._index.headers()[:-1]:

@@ -45,6 +45,7 @@ class CommitLog:
         self._layout = layout
         self.file_size = file_size
         self.bases: list[int] = []
+        self._paths: dict[int, Path] = {}
         self.unflushed: list[LogSegment] = []
         self.appender: Appender | None = None
         self._transient = transient
@@ -59,6 +60,7 @@ class CommitLog:
                 if base is not None and not self._files.is_dir(folder / name):
                     found[base] = (folder / name, self._files.size(folder / name))
         self._check_sizes(found)
+        self._paths = {base: path for base, (path, _size) in found.items()}
         self.bases = sorted(base for base, (_path, size) in found.items() if size)
         for path, size in found.values():
             if size == 0:
@@ -89,7 +91,8 @@ class CommitLog:
         return self.appender
 
     def path_of(self, base: int) -> Path:
-        return self._layout.commit_log_file(base, self.file_size)
+        """Where the file was found, for with several folders it may be in any; where it belongs, if there is none."""
+        return self._paths.get(base) or self._layout.commit_log_file(base, self.file_size)
 
     def base_of(self, commit_offset: int) -> int | None:
         """The first byte of the file that holds the offset; None when no file does."""
@@ -219,6 +222,14 @@ class CommitLog:
         base_of_end = self.base_of(end)
         if base_of_end is not None:
             clear_file(self._files, self.path_of(base_of_end), end - base_of_end)
+
+    def free_rest(self) -> None:
+        """Give back the blocks allocated ahead: who opens the log next need not look there for records."""
+        segment = self._last
+        if segment is not None:
+            start = (self._writer.position + PAGE - 1) // PAGE * PAGE
+            if start < segment.allocated:
+                segment.file.free(start, self.file_size)
 
     def remove_first(self) -> Path:
         """Delete the oldest file."""

@@ -26,6 +26,7 @@ from sprocketmq.store.maps import MapCache
 from sprocketmq.store.queuecursor import QueueCursor, written_until
 
 PAGE = 4096
+_PAGE_OF_ENTRIES = PAGE // ENTRY_SIZE * ENTRY_SIZE
 _MAX_STEP = 256 << 10
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -92,21 +93,20 @@ class ConsumeQueue:
 
     def load(self) -> None:
         """Find the files. One of length 0 never got its size and holds nothing; a short one is made whole again."""
-        folder, files = self.folder, self._home.files
-        for name in files.list_dir(folder):
+        files = self._home.files
+        for name in files.list_dir(self.folder):
             base = base_offset_of(name)
             if base is None or base % self.file_size:
                 continue
-            size = files.size(folder / name)
+            path = self.path_of(base)
+            size = files.size(path)
             if size > self.file_size:
-                raise StoreError(
-                    f"{folder / name} has {size} bytes, but mappedFileSizeConsumeQueue is {self.file_size}"
-                )
+                raise StoreError(f"{path} has {size} bytes, but mappedFileSizeConsumeQueue is {self.file_size}")
             if size == 0:
-                files.remove(folder / name)
+                files.remove(path)
                 continue
             if size < self.file_size:
-                files.create(folder / name, self.file_size).close()
+                files.create(path, self.file_size).close()
             self.bases.append(base)
         self._synced_names = len(self.bases)
 
@@ -159,6 +159,34 @@ class ConsumeQueue:
             file.close()
         self._allocated = limit
         return limit
+
+    def find_both_ends(self, log_min_offset: int, *, clean: bool) -> None:
+        """What a store that opens asks of every queue: the first entry that counts and the last."""
+        if not (clean and self._find_ends_in_a_page(log_min_offset)):
+            self.find_end(clean=clean)
+            self.find_min(log_min_offset)
+
+    def _find_ends_in_a_page(self, log_min_offset: int) -> bool:
+        """One read does for a short queue, which most are where there are many; False where it does not."""
+        if self.bases != [0]:
+            return False
+        page = memoryview(self._read_first(_PAGE_OF_ENTRIES))
+        end = written_until(page, 0, len(page))
+        if not 0 < end < len(page):
+            return False
+        first, last = decode_entry(page, 0), decode_entry(page, end - ENTRY_SIZE)
+        if first.commit_offset < log_min_offset or first.is_filler or last.is_filler:
+            return False
+        self.resume(end // ENTRY_SIZE, last.commit_offset + last.size)
+        self.min_offset = 0
+        return True
+
+    def _read_first(self, size: int) -> bytes:
+        file = self._home.files.open(self.path_of(self.bases[0]), writable=False)
+        try:
+            return file.read(0, min(size, self.file_size))
+        finally:
+            file.close()
 
     def find_end(self, *, clean: bool) -> None:
         """Find the last entry and go on behind it.

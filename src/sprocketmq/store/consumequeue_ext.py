@@ -143,6 +143,12 @@ class ExtTable:
         bits = None if self.filter_bits is None else self.filter_bits(cursor.topic, properties)
         return self.of_queue(cursor.topic, cursor.queue_id).put(ExtUnit(tags_code, store_timestamp, bits or b""))
 
+    def trim(self, queue: ConsumeQueue) -> None:
+        """Delete the files whose units no entry names any more; the queue has been trimmed before."""
+        first = queue.raw_entry(queue.min_offset)
+        if first is not None and is_ext_address(first.tags_code):
+            self.of_queue(queue.topic, queue.queue_id).remove_files_below(first.tags_code)
+
     def unit(self, topic: str, queue_id: int, address: int) -> ExtUnit | None:
         return self.of_queue(topic, queue_id).get(address)
 

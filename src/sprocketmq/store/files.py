@@ -25,6 +25,9 @@ from typing import Protocol
 from sprocketmq.store.lock import StoreLock
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_KEEP_SIZE, _PUNCH_HOLE = 1, 2
+_fallocate = _libc.fallocate
+_fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
 
 Buffer = bytes | bytearray | memoryview
 
@@ -47,6 +50,10 @@ class File(Protocol):
 
     def allocate(self, start: int, end: int) -> None:
         """Give the bytes from `start` to `end` blocks on the disk; a full disk is an OSError here."""
+        ...
+
+    def free(self, start: int, end: int) -> None:
+        """Give back the blocks between `start` and `end`, which hold zeros and go on reading as zeros."""
         ...
 
     def data_ranges(self, start: int, end: int) -> list[tuple[int, int]]:
@@ -135,6 +142,10 @@ class DiskFile:
 
     def allocate(self, start: int, end: int) -> None:
         os.posix_fallocate(self._descriptor, start, end - start)
+
+    def free(self, start: int, end: int) -> None:
+        # A file system that cannot do it keeps the blocks: nothing is lost but the space.
+        _fallocate(self._descriptor, _PUNCH_HOLE | _KEEP_SIZE, start, end - start)
 
     def data_ranges(self, start: int, end: int) -> list[tuple[int, int]]:
         ranges = []

@@ -1,6 +1,7 @@
 # The C form of memory.py.
 from cpython.buffer cimport Py_buffer
 from libc.string cimport memset
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 cdef extern from "Python.h":
     Py_buffer* PyMemoryView_GET_BUFFER(object view)
@@ -30,3 +31,9 @@ cdef inline unsigned int ascii_hash(
 
 cdef inline int as_int32(long long value) noexcept:
     return <int>value
+
+
+cdef inline long long ticks_ns() noexcept:
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return <long long>now.tv_sec * 1000000000 + now.tv_nsec

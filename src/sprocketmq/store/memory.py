@@ -5,6 +5,7 @@ Whoever keeps a pointer keeps the view it came from as well: the memory lives ex
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 #: What a pointer is while interpreted.
@@ -30,3 +31,8 @@ def ascii_hash(p: Pointer, at: int, end: int, value: int) -> int:
 def as_int32(value: int) -> int:
     """Java's cast of a long to an int."""
     return (value + 0x80000000 & 0xFFFFFFFF) - 0x80000000
+
+
+def ticks_ns() -> int:
+    """A clock that only goes forward."""
+    return time.monotonic_ns()

@@ -97,8 +97,7 @@ class Recovery:
             self._index.load()
             self._index_lost = not self._index.names
         for queue in self._queues:
-            queue.find_end(clean=self.report.clean)
-            queue.find_min(self._log.min_offset)
+            queue.find_both_ends(self._log.min_offset, clean=self.report.clean)
         self._queues_lost = all(queue.max_offset == 0 for queue in self._queues)
 
     def _forget_everything(self) -> None:
@@ -118,8 +117,7 @@ class Recovery:
                 return min(start, self._index_start())
             self.report.clean = False
             for queue in self._queues:
-                queue.find_end(clean=False)
-                queue.find_min(self._log.min_offset)
+                queue.find_both_ends(self._log.min_offset, clean=False)
         self._drop_unsafe_indexes()
         return min(self._checkpoint_file(), self._index_start())
 

@@ -109,7 +109,7 @@ class MessageStore:
             return None
         exts = ExtTable(self._files, self._maps, self.layout, config.mapped_file_size_consume_queue_ext, self.queues)
         self.dispatcher.extend = exts.extend
-        self.reader.exts = exts
+        self.reader.exts = self.cleaner.exts = exts
         return exts
 
     def reconfigure(self, config: StoreConfig) -> None:
@@ -171,6 +171,7 @@ class MessageStore:
             self.index.sync(self.index.names[-1:])
         self.write_checkpoint()
         if self.dispatcher.dispatched_offset == self.log.max_offset:
+            self.log.free_rest()
             self._files.remove(self.layout.abort)
             self._files.sync_dir(self.layout.root)
 

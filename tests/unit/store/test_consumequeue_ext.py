@@ -6,7 +6,8 @@ from tests.unit.store.shop import START_MS, open_store, put
 
 from sprocketmq.protocol.hashing import tags_code
 from sprocketmq.protocol.record import decode_records
-from sprocketmq.store.consumequeue_ext_format import ExtUnit, is_ext_address
+from sprocketmq.store.consumequeue_ext_format import ExtUnit, ext_offset, is_ext_address
+from sprocketmq.store.layout import file_name
 from sprocketmq.store.store import MessageStore
 
 
@@ -72,3 +73,40 @@ def test_a_crash_leaves_units_and_entries_in_step(tmp_path: Path) -> None:
     store.delete_topic("T")
     assert not (tmp_path / "consumequeue_ext" / "T").exists()
     store.close()
+
+
+def test_units_of_messages_that_are_gone_go_with_them(tmp_path: Path) -> None:
+    store = open_ext(tmp_path)
+    folder = tmp_path / "consumequeue_ext" / "T" / "0"
+    while len(store.log.bases) < 4 or len(list(folder.iterdir())) < 4:
+        put(store, body=bytes(100), TAGS="a")
+    store.log.remove_first()
+    store.log.remove_first()
+    store.cleaner.drop_what_points_nowhere()
+    entry = store.reader.entry("T", 0, store.min_offset("T", 0))
+    assert entry is not None
+    first_file = ext_offset(entry.tags_code) // 4096 * 4096
+    assert sorted(path.name for path in folder.iterdir())[0] == file_name(first_file)
+    assert first_file > 0
+    assert store.exts is not None
+    assert store.exts.unit("T", 0, entry.tags_code) is not None
+    put(store, TAGS="b")
+    store.close()
+    store = open_ext(tmp_path)
+    assert store.report.clean
+    assert store.min_offset("T", 0) > 0
+    put(store, TAGS="c")
+    assert [unit.tags_code for unit in last_units(store, 2)] == [tags_code("b"), tags_code("c")]
+    store.close()
+
+
+def last_units(store: MessageStore, count: int) -> list[ExtUnit]:
+    end, found = store.max_offset("T", 0), []
+    for offset in range(end - count, end):
+        entry = store.reader.entry("T", 0, offset)
+        assert entry is not None
+        assert store.exts is not None
+        unit = store.exts.unit("T", 0, entry.tags_code)
+        assert unit is not None
+        found.append(unit)
+    return found

@@ -77,7 +77,7 @@ class FigureProcessors:
         stats = self._stats
         stats.add_up()
         puts, gets = stats.broker_puts, stats.broker_gets
-        mornings = stats.mornings
+        mornings, times = stats.mornings, self._store.appender.times
         put, found, missed, transferred = (stats.rates.tps(which) for which in range(4))
         total = (found[0] + missed[0], found[1] + missed[1], found[2] + missed[2])
         return {
@@ -91,8 +91,8 @@ class FigureProcessors:
             "putMessageFailedTimes": str(self._store.appender.failed_times),
             "putMessageSizeTotal": str(puts.size),
             "putMessageAverageSize": str(puts.size / puts.count if puts.count else 0.0),
-            "putMessageDistributeTime": "null",
-            "putMessageEntireTimeMax": f"{self._pressure.worst_lag_ms:.0f}",
+            "putMessageDistributeTime": times.distribution(),
+            "putMessageEntireTimeMax": f"{times.worst_ns / 1e6:.0f}",
             "getMessageEntireTimeMax": f"{self._pressure.worst_lag_ms:.0f}",
             "putTps": _triple(put),
             "getFoundTps": _triple(found),
@@ -100,8 +100,8 @@ class FigureProcessors:
             "getTotalTps": _triple(total),
             "getTransferredTps": _triple(transferred),
             "getTransferedTps": _triple(transferred),  # as RocketMQ 4 spells it
-            "putLatency99": f"{self._pressure.lag_ms:.2f}",
-            "putLatency999": f"{self._pressure.worst_lag_ms:.2f}",
+            "putLatency99": f"{times.within_ms(0.99):.2f}",
+            "putLatency999": f"{times.within_ms(0.999):.2f}",
         }
 
     def _log(self) -> dict[str, str]:

@@ -1,0 +1,12 @@
+# The C types of puttimes.py.
+import cython
+
+
+@cython.final
+cdef class PutTimes:
+    cdef readonly list quick
+    cdef readonly list slow
+    cdef readonly long long worst_ns
+
+    @cython.locals(us=cython.longlong, bucket=Py_ssize_t)
+    cpdef void note(self, long long ns) except *
