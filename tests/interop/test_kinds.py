@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.peers.fixtures import StartCluster, Unique
+from tests.peers import probe
+from tests.peers.fixtures import Peer, StartCluster, Unique
 from tests.peers.java_peer import JavaPeer
 from tests.peers.messages import Outgoing, bodies
+from tests.peers.process import eventually
 from tests.peers.servers import Cluster
 
 pytestmark = pytest.mark.interop
@@ -15,6 +17,13 @@ QUICK = {"messageDelayLevel": "1s 2s 3s 1s 1s 1s"}
 
 def numbered(topic: str, count: int, *, delay_level: int | None = None) -> list[Outgoing]:
     return [Outgoing(topic, b"%d" % number, delay_level=delay_level) for number in range(count)]
+
+
+def make_topic(cluster: Cluster, peer: Peer, unique: Unique, topic: str) -> None:
+    """The Go consumer starts for a topic that has a route, no other."""
+    with peer.producer(unique("producers"), cluster.address) as producer:
+        producer.send(Outgoing(topic, b"first"))
+    eventually(lambda: probe.routes_to(cluster.address, cluster.broker.address, topic), f"a route of {topic}")
 
 
 def test_delays_come_in_time_and_once_over_a_restart(
@@ -84,28 +93,31 @@ def test_a_failed_message_comes_back_and_ends_as_a_dead_letter(
 
 
 def test_a_failed_message_is_consumed_at_its_second_try(
-    start_cluster: StartCluster, java: JavaPeer, unique: Unique
+    start_cluster: StartCluster, peer: Peer, unique: Unique
 ) -> None:
     cluster, topic = start_cluster(QUICK), unique("topic")
+    make_topic(cluster, peer, unique, topic)
     with (
-        java.producer(unique("producers"), cluster.address) as producer,
-        java.push_consumer(unique("consumers"), cluster.address, [topic]) as consumer,
+        peer.producer(unique("producers"), cluster.address) as producer,
+        peer.push_consumer(unique("consumers"), cluster.address, [topic]) as consumer,
     ):
+        consumer.wait_bodies([b"first"])
         consumer.script(failTimes=1)
         producer.send_all(numbered(topic, 4))
-        consumer.wait(8)
+        consumer.wait(9)
         cluster.broker.restart()
         consumer.script(failTimes=0)
         producer.send(Outgoing(topic, b"last"))
         messages = consumer.wait_bodies([b"last"])
-    assert len(messages) == 9
+    assert len(messages) == 10
 
 
-def test_transactions_end_as_their_producers_say(cluster: Cluster, java: JavaPeer, unique: Unique) -> None:
+def test_transactions_end_as_their_producers_say(cluster: Cluster, peer: Peer, unique: Unique) -> None:
     topic = unique("topic")
+    make_topic(cluster, peer, unique, topic)
     with (
-        java.producer(unique("producers"), cluster.address, transactional=True) as producer,
-        java.push_consumer(unique("consumers"), cluster.address, [topic]) as consumer,
+        peer.producer(unique("producers"), cluster.address, transactional=True) as producer,
+        peer.push_consumer(unique("consumers"), cluster.address, [topic]) as consumer,
     ):
         producer.answer_checks(by_key={"c": ["UNKNOW", "COMMIT_MESSAGE"], "r": ["ROLLBACK_MESSAGE"]})
         producer.transact(Outgoing(topic, b"committed"), "COMMIT_MESSAGE")
@@ -114,7 +126,7 @@ def test_transactions_end_as_their_producers_say(cluster: Cluster, java: JavaPee
         producer.transact(Outgoing(topic, b"rolled back by check", keys="r"), "UNKNOW")
         messages = consumer.wait_bodies([b"committed", b"committed by check"])
         producer.wait_checks(3)
-    assert sorted(bodies(messages)) == [b"committed", b"committed by check"]
+    assert sorted(bodies(messages)) == [b"committed", b"committed by check", b"first"]
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
