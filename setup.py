@@ -37,7 +37,7 @@ def extensions() -> list[Extension]:
         say("no Cython, the hot modules are installed as plain Python")
         return []
     sources = [
-        Extension(name, [str(Path("src", *name.split(".")).with_suffix(".py"))], extra_compile_args=["-O3"])
+        Extension(name, [str(Path("src", *name.split(".")).with_suffix(".py"))], extra_compile_args=["-O2", "-g0"])
         for name in hot_modules()
     ]
     directives = {"language_level": 3, "boundscheck": False, "wraparound": False, "initializedcheck": False}
@@ -53,6 +53,7 @@ class BuildWhenPossible(build_ext):
     def run(self) -> None:
         if not self.extensions:
             return
+        self.parallel = os.cpu_count()
         try:
             super().run()
             say(f"compiled {len(self.extensions)} hot modules")
