@@ -32,6 +32,7 @@ COMMANDS: list[tuple[tuple[str, ...], str, str]] = [
     (BOTH, "updateOrderConf -t {topic} -m delete", r"delete orderConf success"),
     (BOTH, "updateSubGroup -b {broker} -g {new} -r 3", r"create subscription group to {broker} success"),
     (BOTH, "getConsumerConfig -g {new}", r"retryMaxTimes += +3"),
+    (BOTH, "cloneGroupOffset -s {group} -d {new} -t {topic}", r"clone group offset success"),
     (V5, "updateSubGroupList -b {broker} -f {groups_file}", r"submit batch of group config to {broker} success"),
     (BOTH, "deleteSubGroup -b {broker} -g {new}", r"delete subscription group \[{new}\]"),
     (BOTH, "getBrokerConfig -b {broker}", r"brokerName += +{name}"),
@@ -61,7 +62,6 @@ COMMANDS: list[tuple[tuple[str, ...], str, str]] = [
     (BOTH, "consumerStatus -g {group} -s", r"127\.0\.0\.1@push_consumer"),
     (BOTH, "resetOffsetByTime -g {group} -t {topic} -s now", r"{name} +{queue} +\d"),
     (BOTH, "skipAccumulatedMessage -g {group} -t {topic}", r"{name} +{queue} +\d"),
-    (BOTH, "cloneGroupOffset -s {group} -d {new} -t {topic}", r"clone group offset success"),
     (BOTH, "updateKvConfig -s {new} -k key -v value", r"kv config to namespace success"),
     (BOTH, "deleteKvConfig -s {new} -k key", r"delete kv config from namespace success"),
     (BOTH, "wipeWritePerm -b {name}", r"wipe write perm of broker\[{name}\][^\n]*OK"),
@@ -97,6 +97,8 @@ def names(cluster: Cluster, java_533: JavaPeer, unique: Unique, tmp_path: Path) 
         sent = producer.send(Outgoing(topic, b"body", tags="A", keys=key))
         with java_533.push_consumer(group, cluster.address, [topic]) as consumer:
             consumer.wait(1)
+            with java_533.admin(cluster.address) as admin:  # the consumer itself commits a while later
+                admin.call("updateConsumeOffset", cluster.broker.address, group, sent.queue, 1)
             yield {
                 "broker": cluster.broker.address,
                 "name": cluster.broker.name,
