@@ -94,6 +94,7 @@ def register(broker: Broker) -> None:
     ).add_to(table)  # fmt: skip
     RelayProcessors(broker.settings, store, topics, groups, broker.consumers).add_to(table)
     SettingProcessors(broker.settings, broker.registration, clock).add_to(table)
+    broker.figures.append(broker.kinds.timer.figures)
     FigureProcessors(
         broker.settings, store, stats, broker.pressure, broker.acks, broker.kinds.schedule, clock, broker.figures
     ).add_to(table)  # fmt: skip

@@ -108,6 +108,11 @@ class Timer:
         self._wheel.close()
         self._log.close()
 
+    def figures(self) -> dict[str, str]:
+        """For an operator: timers that rest in the wheel, and messages that are not in it yet."""
+        behind = self._store.max_offset(TIMER_TOPIC, QUEUE) - self._queue_offset
+        return {"timerCongestNum": str(self._pending), "timerOffsetBehind": str(max(behind, 0))}
+
     def _open(self) -> tuple[TimerWheel, TimerLog]:
         if self._wheel is not None and self._log is not None:
             return self._wheel, self._log

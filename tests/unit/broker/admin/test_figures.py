@@ -54,6 +54,12 @@ async def test_delayed_messages(caller: Caller) -> None:
     assert (await figures(caller))["scheduleMessageOffset_3"] == "0,1"
 
 
+async def test_timers(caller: Caller) -> None:
+    await caller.send("T", TIMER_DELAY_SEC="60")
+    found = await figures(caller)
+    assert int(found["timerCongestNum"]) + int(found["timerOffsetBehind"]) == 1
+
+
 async def test_totals_by_morning(caller: Caller, broker: Broker) -> None:
     await caller.send("T")
     await caller.pull("T")
