@@ -142,14 +142,16 @@ def test_transactions_outlive_the_broker(
         for number in range(10):
             producer.transact(Outgoing(topic, b"done-%d" % number), "COMMIT_MESSAGE")
             producer.transact(Outgoing(topic, b"open-%d" % number), "UNKNOW")
-            producer.transact(Outgoing(topic, b"void-%d" % number), "ROLLBACK_MESSAGE")
+            producer.transact(Outgoing(topic, b"void-%d" % number, keys="v"), "ROLLBACK_MESSAGE")
         consumer.wait_bodies(b"done-%d" % number for number in range(10))
         getattr(cluster.broker, end)()
         cluster.broker.start()
-        producer.answer_checks("COMMIT_MESSAGE")
+        producer.answer_checks("COMMIT_MESSAGE", by_key={"v": ["ROLLBACK_MESSAGE"]})
         consumer.wait_bodies(b"open-%d" % number for number in range(10))
         messages = consumer.received()
     expected = sorted([b"done-%d" % number for number in range(10)] + [b"open-%d" % number for number in range(10)])
     assert sorted({*bodies(messages)}) == expected
-    if cluster.kind == "sprocket":
+    if (
+        cluster.kind == "sprocket"
+    ):  # Apache's broker may ask again, and deliver again, when its marks were not written yet
         assert sorted(bodies(messages)) == expected
