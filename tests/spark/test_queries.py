@@ -43,7 +43,7 @@ def test_a_topic_is_a_data_frame_both_ways(spark: SparkSession, cluster: Cluster
     assert back.where("tags = 'even'").count() == 500
     places = [row["queueOffset"] for row in read(cluster.address, topic, columns="queueOffset")]
     assert back.where("queueOffset < 10").count() == sum(place < 10 for place in places) > 0
-    assert back.select("uniqKey").distinct().count() == 1000
+    assert back.select("uniqKey").distinct().count() == 1000, "a query after filters sees every row"
 
 
 def test_a_stream_goes_on_from_its_checkpoint(

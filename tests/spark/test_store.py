@@ -31,7 +31,7 @@ def test_a_store_is_a_data_frame(spark: SparkSession, store: GoldenStore) -> Non
 def test_filters_and_columns_reach_the_files(spark: SparkSession, store: GoldenStore, tmp_path: Path) -> None:
     expected = Counter(scan(store.root).read_all()["topic"].to_pylist())
     frame = spark.read.format("rocketmq_store").schema("topic string, queueId int, queueOffset long, tags string")
-    frame = frame.option("statsPath", str(tmp_path / "stats"))
+    frame = frame.option("statsPath", str(tmp_path / "stats")).option("pushdown", "true")
     found = frame.load(str(store.root)).where("topic = 'OrderEvents' and queueOffset >= 5 and queueId in (0, 1)")
     rows = found.collect()
     assert rows

@@ -148,10 +148,11 @@ class BlockingCluster:
             self.drop(address)
             raise
 
-    def insist(self, attempt: Callable[[], T]) -> T:
-        """The result of `attempt`, made again while its error may pass."""
+    def insist(self, attempt: Callable[[], T], *, at_most: int | None = None) -> T:
+        """The result of `attempt`, made again while its error may pass, no more often than `at_most`."""
         pause = self._pause
-        for left in reversed(range(self._retries + 1)):
+        retries = self._retries if at_most is None else min(at_most, self._retries)
+        for left in reversed(range(retries + 1)):
             try:
                 return attempt()
             except ClientError as error:

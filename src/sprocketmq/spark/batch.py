@@ -32,7 +32,8 @@ class BatchReader(DataSourceReader):
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
         check_schema(schema)
         self._options, self._schema, self._narrowing = options, schema, Narrowing()
-        self.pushFilters = PushFilters(self._push)  # type: ignore[method-assign]
+        if options.pushdown:
+            self.pushFilters = PushFilters(self._push)  # type: ignore[method-assign]
 
     def _push(self, filters: Iterable[Any]) -> Iterable[Any]:
         self._narrowing = narrow(self._narrowing, filters)

@@ -4,6 +4,9 @@ since   what                                                              withou
 4.1     DataSourceStreamArrowWriter                                       rows, gathered into batches here
 4.1     pushFilters, when spark.sql.python.filterPushdown.enabled is set  Spark filters what we return
 4.2     latestOffset(start, limit), ReadLimit, SupportsTriggerAvailableNow  the reader remembers its last answer
+
+Spark 4.3 keeps the plan of a pushed filter with its DataFrame: a later query without filters over it misses rows. So
+push-down is an option of ours, for a DataFrame that serves one query.
 """
 
 from __future__ import annotations

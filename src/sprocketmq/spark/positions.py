@@ -15,6 +15,7 @@ from sprocketmq.spark.plan import EARLIEST, LATEST, Offsets
 from sprocketmq.spark.source_options import Place, SourceOptions, Topics
 
 _SAMPLE = 32
+_TRIES_TO_FIND = 4  # a topic that was just made is known to its broker first
 _GUESS_BYTES = 512.0
 
 
@@ -40,7 +41,8 @@ class Positions:
 
     def _read_queues(self, topic: str) -> tuple[MessageQueue, ...]:
         try:
-            return self.cluster.route(topic, fresh=True).read_queues
+            route = self.cluster.insist(lambda: self.cluster.route(topic, fresh=True), at_most=_TRIES_TO_FIND)
+            return route.read_queues
         except NoRoute:
             if self._options.topics.pattern is not None:  # deleted since the list was made
                 return ()

@@ -16,6 +16,7 @@ minOffsetsPerTrigger, maxTriggerDelay   15m             wait for so many message
 failOnDataLoss                      true                fail, or go on, when unread messages are gone
 tags, sql                           *                   filters that the broker applies: 'A || B', or SQL92
 group, groupIdPrefix                spark-...           the consumer group; a `group` gets progress committed
+pushdown                            false               let Spark's filters narrow a batch read; see compat
 columns                             18                  names of columns, separated by commas
 pullBatchSize                       1024                messages asked for in one pull
 pollTimeoutMs                       120000              how long a task waits for a silent broker
@@ -43,7 +44,7 @@ SOURCE_OPTIONS = (
     "subscribe", "subscribePattern", "assign", "startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp",
     "startingOffsetsByTimestampStrategy", "endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp",
     "minPartitions", "maxRecordsPerPartition", "maxOffsetsPerTrigger", "maxBytesPerTrigger", "minOffsetsPerTrigger",
-    "maxTriggerDelay", "failOnDataLoss", "tags", "sql", "groupIdPrefix", "columns", "pullBatchSize",
+    "maxTriggerDelay", "failOnDataLoss", "tags", "sql", "groupIdPrefix", "columns", "pullBatchSize", "pushdown",
     "pollTimeoutMs",
 )  # fmt: skip
 _ENDING = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
@@ -96,6 +97,7 @@ class SourceOptions:
     columns: tuple[str, ...]
     pull_batch: int
     patience: float
+    pushdown: bool
 
     @classmethod
     def of(cls, given: Mapping[str, str], *, streaming: bool) -> SourceOptions:
@@ -128,6 +130,7 @@ class SourceOptions:
             columns=options.names("columns") or DEFAULT_COLUMNS,
             pull_batch=options.integer("pullBatchSize", 1024) or 1024,
             patience=(options.integer("pollTimeoutMs", 120_000) or 120_000) / 1000,
+            pushdown=options.boolean("pushdown", False),
         )
 
 

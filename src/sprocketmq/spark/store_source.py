@@ -7,6 +7,8 @@
     queueIds            all       numbers, separated by commas
     startingTimestamp             stored at this time or later: milliseconds or a date and time
     endingTimestamp               stored before this time
+    startingPhysicalOffset        stored at this place of the log or after it
+    pushdown            false     let Spark's filters narrow what is read; for a DataFrame that serves one query
     columns             18        names of columns, separated by commas; a schema does the same
     damage              fail      what to do about damaged places: fail, skip, or column (a row with the reason)
     verifyChecksums     true      whether the CRC of every body is checked
@@ -17,8 +19,9 @@
     >>> df = spark.read.format("rocketmq_store").option("topics", "orders").load("/var/lib/rocketmq")
     >>> df.groupBy("tags").count().show()
 
-Filters on topic, queueId, queueOffset, commitLogOffset, storeTimestamp and tags are pushed down when
-`spark.sql.python.filterPushdown.enabled` is set; `sprocketmq.spark.register` sets it.
+With `pushdown` true (and `spark.sql.python.filterPushdown.enabled`, which `sprocketmq.spark.register` sets) filters on
+topic, queueId, queueOffset, commitLogOffset, storeTimestamp and tags narrow what is read; `compat` says why one has to
+ask for it.
 """
 
 from __future__ import annotations
@@ -44,7 +47,8 @@ if TYPE_CHECKING:
     from sprocketmq.spark.store_splits import Split
 
 OPTIONS = (
-    "path", "paths", "topics", "tags", "queueIds", "startingTimestamp", "endingTimestamp", "columns", "damage",
+    "path", "paths", "topics", "tags", "queueIds", "startingTimestamp", "endingTimestamp",
+    "startingPhysicalOffset", "pushdown", "columns", "damage",
     "verifyChecksums", "minPartitions", "brokerName", "statsPath",
 )  # fmt: skip
 
@@ -61,6 +65,7 @@ class StoreOptions:
     min_partitions: int
     broker_name: str | None
     stats_path: str | None
+    pushdown: bool
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> StoreOptions:
@@ -75,6 +80,7 @@ class StoreOptions:
             min_partitions=options.integer("minPartitions", 1) or 1,
             broker_name=options.text("brokerName"),
             stats_path=options.text("statsPath"),
+            pushdown=options.boolean("pushdown", False),
         )
 
 
@@ -95,6 +101,8 @@ def _narrowing(options: Options) -> Narrowing:
         if not all(text.isdecimal() for text in queue_ids):
             raise OptionError("queueIds", f"is a list of numbers, not {','.join(queue_ids)!r}")
         found = found.only("queue_ids", map(int, queue_ids))
+    place = options.integer("startingPhysicalOffset", 0, least=0) or 0
+    found = found.within("commitLogOffset", place, found.end_physical)
     begin, end = options.timestamp_ms("startingTimestamp"), options.timestamp_ms("endingTimestamp")
     return found.within("storeTimestamp", begin or 0, found.end_time if end is None else end)
 
@@ -126,7 +134,8 @@ class StoreReader(DataSourceReader):
         check_schema(schema)
         self._options, self._schema = options, schema
         self._narrowing = options.narrowing
-        self.pushFilters = PushFilters(self._push)  # type: ignore[method-assign]
+        if options.pushdown:
+            self.pushFilters = PushFilters(self._push)  # type: ignore[method-assign]
 
     def _push(self, filters: Iterable[Any]) -> Iterable[Any]:
         self._narrowing = narrow(self._narrowing, filters)

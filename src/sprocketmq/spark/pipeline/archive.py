@@ -7,7 +7,7 @@ writer of that name (add its `--packages`), which brings its own guarantees.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -78,7 +78,7 @@ def _archive_store(spark: SparkSession, source: Input, folder: ArchiveFolder) ->
     """Everything from the end of the last batch on; a record's place in the log orders them all."""
     notes = folder.notes()
     begin = int(notes[-1].get("end", 0)) if notes else 0
-    frame = source.load(spark).where(f.col("commitLogOffset") >= begin)
+    frame = replace(source, options={**source.options, "startingPhysicalOffset": str(begin)}).load(spark)
     last = frame.agg(f.max("commitLogOffset")).first()
     if last is not None and last[0] is not None:
         end = int(last[0]) + 1
