@@ -19,7 +19,7 @@ from sprocketmq.store.files import File, Files
 from sprocketmq.store.layout import Layout, base_offset_of
 from sprocketmq.store.maps import MapCache
 
-_STEP = 16 << 20
+_STEP = 4 << 20  # after a crash so much behind the end may have to be searched for records
 
 
 class LogSegment:

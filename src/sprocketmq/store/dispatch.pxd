@@ -26,6 +26,7 @@ cdef class Dispatcher:
     cdef public object extend
     cdef object _open_queue
     cdef RecordLayout _layout
+    cdef QueueCursor _last
     cdef Py_ssize_t _tags_at, _tags_end, _keys_at, _keys_end, _delay_at, _delay_end, _unique_at, _unique_end
 
     @cython.locals(of_topic=dict)
@@ -34,7 +35,9 @@ cdef class Dispatcher:
     @cython.locals(p=cython.p_uchar, layout=RecordLayout, kind=int, cursor=QueueCursor)
     cpdef int walk(self, object view, long long base, Py_ssize_t at, Py_ssize_t end, bint check_crc) except -1
 
-    @cython.locals(layout=RecordLayout, queue_id=int, queue_offset=cython.longlong)
+    @cython.locals(
+        layout=RecordLayout, queue_id=int, queue_offset=cython.longlong, last=QueueCursor, length=Py_ssize_t
+    )
     cdef QueueCursor queue_of(self, unsigned char* p, long long commit_offset)
 
     @cython.locals(kind=int, tags_code=cython.longlong)

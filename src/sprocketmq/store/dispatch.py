@@ -52,6 +52,7 @@ class Dispatcher:
         self.extend: Extend | None = None
         self._open_queue = open_queue
         self._layout = RecordLayout()
+        self._last: QueueCursor | None = None
 
     def queue(self, topic: str, queue_id: int) -> QueueCursor:
         """The queue's cursor; a queue that is not there yet begins here."""
@@ -71,6 +72,7 @@ class Dispatcher:
         p: Pointer = pointer(view)
         layout = self._layout
         kind = WHOLE
+        self._last = None  # queues may have been forgotten since the walk before
         while at < end:
             kind = layout.locate(p, at, end)
             if kind == WHOLE and check_crc:
@@ -100,8 +102,15 @@ class Dispatcher:
         queue_id, queue_offset = i32(p, layout.at + 12), i64(p, layout.at + 20)
         if queue_id < 0 or queue_offset < 0 or queue_offset > commit_offset // FIXED_BYTES:
             return None
+        last, length = self._last, layout.topic_end - layout.topic_at
+        if (
+            last is not None and last.queue_id == queue_id and len(last.topic_bytes) == length
+            and same(p, layout.topic_at, last.topic_bytes, 0, length)
+        ):  # fmt: skip
+            return last  # neighbours often share a queue
         try:
-            return self.queue(text(p, layout.topic_at, layout.topic_end), queue_id)
+            self._last = self.queue(text(p, layout.topic_at, layout.topic_end), queue_id)
+            return self._last
         except (MessageIllegal, UnicodeDecodeError):
             return None
 
