@@ -21,6 +21,7 @@ from sprocketmq import _pure
 from sprocketmq.codes import SerializeType
 from sprocketmq.protocol.columns import decode_columns
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.crc import body_crc
 from sprocketmq.protocol.frame import FrameDecoder, encode_frame
 from sprocketmq.protocol.record import Record, decode_record, encode_record
 from sprocketmq.protocol.send import decode_send, encode_send_reply
@@ -32,25 +33,25 @@ PROPERTIES = (
     "KEYS\x01ORD-1000\x02UNIQ_KEY\x01C0000202561E5FFD2B274C4719A50000\x02WAIT\x01true\x02TAGS\x01TagC\x02"
     "MSG_REGION\x01DefaultRegion\x02TRACE_ON\x01true\x02CLUSTER\x01DefaultCluster\x02"
 )
-SEND = encode_frame(
-    Command(
-        310, opaque=7, body=b"x" * 128, serialize_type=SerializeType.ROCKETMQ,
-        ext_fields={
-            "a": "PID_orders", "b": "orders", "c": "TBW102", "d": "4", "e": "1", "f": "0", "g": "1700000000123",
-            "h": "0", "i": PROPERTIES[:70], "j": "0", "k": "false", "m": "false",
-        },
-    )
-)  # fmt: skip
+SEND_FIELDS = {
+    "a": "PID_orders", "b": "orders", "c": "TBW102", "d": "4", "e": "1", "f": "0", "g": "1700000000123",
+    "h": "0", "i": PROPERTIES[:70], "j": "0", "k": "false", "m": "false",
+}  # fmt: skip
+SEND, JSON_SEND = (
+    encode_frame(Command(310, opaque=7, body=b"x" * 128, serialize_type=form, ext_fields=SEND_FIELDS))
+    for form in (SerializeType.ROCKETMQ, SerializeType.JSON)
+)
 RECORD = Record(
     topic="orders", body=b"x" * 128, queue_id=1, queue_offset=42, commit_offset=1 << 30,
     born_timestamp=1700000000000, born_host=bytes.fromhex("7f0000010000c3cb"), store_timestamp=1700000000001,
     store_host=bytes.fromhex("7f00000100002a9f"), properties=PROPERTIES.encode(),
 )  # fmt: skip
 STORED = encode_record(RECORD)
+LARGE = bytes(range(256)) * 16
 
 
-def send_and_reply(decoder: FrameDecoder) -> None:
-    (command,) = decoder.feed(SEND)
+def send_and_reply(decoder: FrameDecoder, frame: bytes) -> None:
+    (command,) = decoder.feed(frame)
     decode_send(command)
     encode_send_reply(
         command, 0, None, "7F00000100002A9F0000000000001A00", 1, 42, "C0000202561E5FFD2B274C4719A50000"
@@ -71,7 +72,8 @@ def seconds(run: Callable[[], object], times: int) -> float:
 def measure() -> dict[str, float]:
     decoder, times = FrameDecoder(), 20_000 if _pure.form() == "compiled" else 1_000
     return {
-        "send": seconds(lambda: send_and_reply(decoder), times),
+        "send": seconds(lambda: send_and_reply(decoder, SEND), times),
+        "json send": seconds(lambda: send_and_reply(decoder, JSON_SEND), times),
         "record decode": seconds(lambda: decode_record(STORED), times),
         "record encode": seconds(lambda: encode_record(RECORD), times),
     }
@@ -88,6 +90,8 @@ def measure_columns() -> dict[str, float]:
     return {
         "columns": seconds(lambda: decode_columns(run), 3) / RUN_RECORDS,
         "crc32": seconds(bare_crc, 3) / RUN_RECORDS,
+        "our crc of 4 KB": seconds(lambda: body_crc(LARGE), RUN_RECORDS),
+        "crc32 of 4 KB": seconds(lambda: zlib.crc32(LARGE), RUN_RECORDS),
     }
 
 
@@ -123,15 +127,19 @@ def main() -> None:
         sys.exit("compile first: python setup.py build_ext --inplace")
     figures = take_turns()
     fast, slow, arrow = figures["compiled"], figures["interpreted"], figures["arrow"]
-    ratios = {name: slow[name] / fast[name] for name in fast} | {"columns / crc32": arrow["columns"] / arrow["crc32"]}
+    ratios = {name: slow[name] / fast[name] for name in fast}
+    ratios["columns / crc32"] = arrow["columns"] / arrow["crc32"]
+    ratios["our crc / crc32"] = arrow["our crc of 4 KB"] / arrow["crc32 of 4 KB"]
     if "--json" in sys.argv:
         print(json.dumps({"seconds": figures, "ratios": ratios}))
         return
-    for name, wanted in (("send", 6), ("record decode", 8), ("record encode", 8)):
+    for name, wanted in (("send", 6), ("json send", 6), ("record decode", 8), ("record encode", 8)):
         times = f"{slow[name] * 1e6:8.2f} us interpreted, {fast[name] * 1e6:6.2f} us compiled"
         print(f"{name:16} {times}: {ratios[name]:5.1f}x  (at least {wanted}x)")
     times = f"{arrow['columns'] * 1e9:8.0f} ns a record, {arrow['crc32'] * 1e9:6.0f} ns a bare crc32"
     print(f"{'arrow columns':16} {times}: {ratios['columns / crc32']:5.1f}x  (at most 4x)")
+    times = f"{arrow['our crc of 4 KB'] * 1e9:8.0f} ns ours, {arrow['crc32 of 4 KB'] * 1e9:12.0f} ns zlib.crc32"
+    print(f"{'crc of 4 KB':16} {times}: {ratios['our crc / crc32']:5.1f}x")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 
 Both are installed side by side, and Python prefers the extension module. With SPROCKETMQ_PURE=1 a finder
 in front of the others loads the `.py` file instead.
+
+Compiled modules call each other without looking: they fit together only when all are compiled. In a source tree,
+where a build can stop halfway or single files are deleted, one that is missing sends all to the interpreted form.
 """
 
 from __future__ import annotations
@@ -15,6 +18,9 @@ from pathlib import Path
 from types import ModuleType
 
 _PACKAGE_ROOT = Path(__file__).resolve().parent
+
+#: Declarations that are compiled into the modules which use them, and have no extension module of their own.
+_HEADERS_ONLY = {"memory", "octets", "sysflag"}
 
 
 class _SourceFinder:  # no base class: importlib.abc would cost every start 30 ms
@@ -35,6 +41,21 @@ class _SourceFinder:  # no base class: importlib.abc would cost every start 30 m
 def install_if_asked() -> None:
     if os.environ.get("SPROCKETMQ_PURE") == "1":
         sys.meta_path.insert(0, _SourceFinder())
+    elif (_PACKAGE_ROOT.parents[1] / "pyproject.toml").is_file() and (misfit := find_misfit(_PACKAGE_ROOT)):
+        advice = "all hot modules run interpreted until `python setup.py build_ext --inplace` has been run"
+        print(f"warning: sprocketmq: {misfit}; {advice}", file=sys.stderr)
+        sys.meta_path.insert(0, _SourceFinder())
+
+
+def find_misfit(root: Path) -> str | None:
+    """What keeps the compiled modules under `root` from fitting together; None when nothing does."""
+    built = {Path(path.parent, path.name.partition(".")[0]) for path in root.glob("*/*.so")}
+    if not built:
+        return None
+    for header in root.glob("*/*.pxd"):
+        if header.stem not in _HEADERS_ONLY and header.with_suffix("") not in built:
+            return f"{header.stem} is not compiled and others are"
+    return None
 
 
 def form() -> str:

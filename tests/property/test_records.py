@@ -13,6 +13,7 @@ from sprocketmq.protocol import record as r
 from sprocketmq.protocol.batch import decode_batch, encode_batch
 from sprocketmq.protocol.columns import decode_columns
 from sprocketmq.protocol.record import Record, check_record, decode_record, decode_records, encode_record
+from sprocketmq.protocol.sysflag import BORN_HOST_V6, STORE_HOST_V6
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -33,7 +34,7 @@ def records(draw: st.DrawFn) -> Record:
 
 
 def host_sizes(sys_flag: int) -> tuple[int, int]:
-    return 20 if sys_flag & r.BORN_HOST_V6 else 8, 20 if sys_flag & r.STORE_HOST_V6 else 8
+    return 20 if sys_flag & BORN_HOST_V6 else 8, 20 if sys_flag & STORE_HOST_V6 else 8
 
 
 @given(records())

@@ -3,6 +3,7 @@ from sprocketmq.broker.counters cimport Counter
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.octets cimport blank, find, put, put_i16, put_i32, same, seal, text
 from sprocketmq.protocol.send cimport SendRequest, decode_send
+from sprocketmq.protocol.sysflag cimport TRANSACTION_MASK
 from sprocketmq.store.append cimport Appender, PutResult
 
 import cython

@@ -28,6 +28,7 @@ from sprocketmq.store.append import Appender, PutResult
 
 if not cython.compiled:
     from sprocketmq.protocol.octets import Octets, blank, find, put, put_i16, put_i32, same, seal, text
+    from sprocketmq.protocol.sysflag import TRANSACTION_MASK
 
 #: Properties that take a message off this way, by their first letters.
 _DELAY, _TIMER, _TRANSACTION, _POP = b"DELAY\x01", b"TIMER_D", b"TRAN_MSG\x01", b"POP_CK\x01"
@@ -99,7 +100,7 @@ class StraightSend:
 
     def fits(self, sent: SendRequest, lane: Lane) -> bool:
         """Whether there is nothing special about the message; notes where its unique key is."""
-        if sent.queue_id < 0 or sent.queue_id >= lane.queues or sent.sys_flag & 0xC or sent.batch:
+        if sent.queue_id < 0 or sent.queue_id >= lane.queues or sent.sys_flag & TRANSACTION_MASK or sent.batch:
             return False
         return self.scan(sent.properties, len(sent.properties))
 

@@ -19,8 +19,8 @@ from sprocketmq.protocol.frame import MAX_FRAME_BYTES, FrameDecoder
 from sprocketmq.protocol.hosts import host_text
 from sprocketmq.protocol.ids import offset_message_id
 from sprocketmq.protocol.properties import KEYS, TAGS, UNIQUE_KEY, decode_properties
-from sprocketmq.protocol.record import BLANK, COMPRESSED, REASONS, WHOLE, Record, check_record, decode_record
-from sprocketmq.protocol.sysflag import compression_type
+from sprocketmq.protocol.record import BLANK, REASONS, WHOLE, Record, check_record, decode_record
+from sprocketmq.protocol.sysflag import COMPRESSED, compression_type
 
 Found = dict[str, Any]
 

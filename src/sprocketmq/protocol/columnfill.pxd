@@ -1,7 +1,8 @@
 # The C types of columnfill.py.
-from sprocketmq.protocol.octets cimport i32, i64, le64, put_le32, put_le64
-from sprocketmq.protocol.record cimport STORE_HOST_V6, Pointer
+from sprocketmq.protocol.octets cimport i32, i64, le64, put, put_le32, put_le64, same
+from sprocketmq.protocol.record cimport Pointer
 from sprocketmq.protocol.rows cimport AT, BODY_AT, BODY_END, ROW_BYTES, STORE_TIME_AT, SYS_FLAG, Rows
+from sprocketmq.protocol.sysflag cimport STORE_HOST_V6
 from sprocketmq.protocol.textcolumn cimport TextColumn, pointer
 
 import cython
@@ -31,7 +32,9 @@ cpdef tuple slices(const unsigned char[::1] data, Rows rows, Py_ssize_t begin, P
 cdef Py_ssize_t total_size(Rows rows, Py_ssize_t begin, Py_ssize_t end, dict replaced) except -1
 
 @cython.locals(
-    count=Py_ssize_t, text=TextColumn, p=cython.p_uchar, places=cython.p_uchar, source=Pointer, row=Py_ssize_t, here=Py_ssize_t, at=Py_ssize_t,
+    count=Py_ssize_t, text=TextColumn, p=cython.p_uchar, places=cython.p_uchar, source=Pointer, row=Py_ssize_t,
+    here=Py_ssize_t, at=Py_ssize_t, last=Py_ssize_t, last_at=Py_ssize_t, last_size=Py_ssize_t, length=Py_ssize_t,
+    size=Py_ssize_t,
 )
 cpdef tuple hosts(const unsigned char[::1] data, Rows rows, Py_ssize_t anchor, Py_ssize_t distance, int v6_bit, room)
 
@@ -48,7 +51,9 @@ cdef Py_ssize_t put_group(unsigned char* p, Py_ssize_t here, int group) noexcept
 cdef Py_ssize_t put_decimal(unsigned char* p, Py_ssize_t here, long long value) noexcept
 
 @cython.locals(
-    count=Py_ssize_t, text=TextColumn, p=cython.p_uchar, places=cython.p_uchar, source=Pointer, row=Py_ssize_t, here=Py_ssize_t, at=Py_ssize_t, host_at=Py_ssize_t,
+    count=Py_ssize_t, text=TextColumn, p=cython.p_uchar, places=cython.p_uchar, source=Pointer, row=Py_ssize_t,
+    here=Py_ssize_t, at=Py_ssize_t, host_at=Py_ssize_t, last=Py_ssize_t, last_at=Py_ssize_t, last_size=Py_ssize_t,
+    size=Py_ssize_t,
 )
 cpdef tuple message_ids(const unsigned char[::1] data, Rows rows, room)
 

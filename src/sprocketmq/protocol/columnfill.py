@@ -18,9 +18,9 @@ from sprocketmq.protocol.rows import Rows
 from sprocketmq.protocol.textcolumn import Room, TextColumn
 
 if not cython.compiled:
-    from sprocketmq.protocol.octets import Octets, i32, i64, le64, put_le32, put_le64
-    from sprocketmq.protocol.record import STORE_HOST_V6
+    from sprocketmq.protocol.octets import Octets, i32, i64, le64, put, put_le32, put_le64, same
     from sprocketmq.protocol.rows import AT, BODY_AT, BODY_END, ROW_BYTES, STORE_TIME_AT, SYS_FLAG
+    from sprocketmq.protocol.sysflag import STORE_HOST_V6
     from sprocketmq.protocol.textcolumn import pointer
 
 MAX_COLUMN_BYTES = 0x7FFFFFFF  # what int32 offsets reach
@@ -104,15 +104,18 @@ def hosts(data: Octets, rows: Rows, anchor: int, distance: int, v6_bit: int, roo
     count = rows.count
     text = TextColumn(count, count * 53, False, room)
     p, places = text.p, rows.places
-    here = 0
+    here = last = last_at = last_size = length = 0
     if count:
         source = cython.address(data[0]) if cython.compiled else data
         for row in range(count):
             at = le64(places, row * ROW_BYTES + anchor) + distance
-            if i32(source, le64(places, row * ROW_BYTES + AT) + 36) & v6_bit:
-                here = put_v6(p, here, source, at)
+            size = 20 if le64(places, row * ROW_BYTES + SYS_FLAG) & v6_bit else 8
+            if size == last_size and same(source, at, source, last_at, size):  # most often it is the same again
+                put(p, here, p, last, length)
             else:
-                here = put_v4(p, here, source, at)
+                length = (put_v6(p, here, source, at) if size == 20 else put_v4(p, here, source, at)) - here
+            last, last_at, last_size = here, at, size
+            here += length
             text.ends(here)
     return text.offsets, text.data
 
@@ -170,14 +173,19 @@ def message_ids(data: Octets, rows: Rows, room: Room) -> tuple[Any, Any]:
     count = rows.count
     text = TextColumn(count, count * 56, False, room)
     p, places = text.p, rows.places
-    here = 0
+    here = last = last_at = last_size = 0
     if count:
         source = cython.address(data[0]) if cython.compiled else data
         for row in range(count):
             at = le64(places, row * ROW_BYTES + AT)
             host_at = le64(places, row * ROW_BYTES + STORE_TIME_AT) + 8
-            here = put_hex(p, here, source, host_at, 20 if i32(source, at + 36) & STORE_HOST_V6 else 8)
-            here = put_hex(p, here, source, at + 28, 8)
+            size = 20 if le64(places, row * ROW_BYTES + SYS_FLAG) & STORE_HOST_V6 else 8
+            if size == last_size and same(source, host_at, source, last_at, size):
+                put(p, here, p, last, size * 2)
+            else:
+                put_hex(p, here, source, host_at, size)
+            last, last_at, last_size = here, host_at, size
+            here = put_hex(p, here + size * 2, source, at + 28, 8)
             text.ends(here)
     return text.offsets, text.data
 

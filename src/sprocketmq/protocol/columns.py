@@ -18,9 +18,8 @@ from sprocketmq.protocol import columnfill
 from sprocketmq.protocol.compression import DEFAULT_LIMIT, decompress
 from sprocketmq.protocol.properties import KEYS, TAGS, UNIQUE_KEY
 from sprocketmq.protocol.propertyfill import property_columns
-from sprocketmq.protocol.record import BORN_HOST_V6, COMPRESSED, STORE_HOST_V6
 from sprocketmq.protocol.rows import Rows, Wanted, rows_of_entries, rows_of_run
-from sprocketmq.protocol.sysflag import compression_type
+from sprocketmq.protocol.sysflag import BORN_HOST_V6, COMPRESSED, STORE_HOST_V6, compression_type
 from sprocketmq.protocol.textcolumn import Room, TextColumn
 
 if TYPE_CHECKING:

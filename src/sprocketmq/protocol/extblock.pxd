@@ -6,6 +6,7 @@ import cython
 cdef int _LANGUAGE
 cdef int _VERSION
 cdef int _RESPONSE
+cdef bytes _JSON_MIDDLE
 
 @cython.locals(p=cython.p_uchar, at=Py_ssize_t, end=Py_ssize_t, value_at=Py_ssize_t, value_end=Py_ssize_t)
 cpdef dict decode_block(bytes block)
@@ -26,8 +27,14 @@ cpdef bytes encode_block(list pairs)
 )
 cpdef bytes binary_reply(int opaque, int code, str remark, list pairs, Py_ssize_t body_length)
 
-@cython.locals(header=bytes, out=bytes, p=cython.p_uchar)
+@cython.locals(
+    head=bytes, tail=bytes, size=Py_ssize_t, header_length=Py_ssize_t, out=bytes, p=cython.p_uchar,
+    at=Py_ssize_t,
+)
 cpdef bytes json_reply(int opaque, int code, list pairs, Py_ssize_t body_length)
+
+@cython.locals(index=Py_ssize_t, name=bytes, value=bytes)
+cdef void put_json_pairs(unsigned char* p, Py_ssize_t at, list pairs) except *
 
 @cython.locals(p=cython.p_uchar, at=Py_ssize_t, end=Py_ssize_t)
 cpdef bint is_plain(bytes value)

@@ -21,6 +21,7 @@ if not cython.compiled:
 _LANGUAGE = int(LanguageCode.PYTHON)
 _VERSION = VERSION
 _RESPONSE = FLAG_RESPONSE
+_JSON_MIDDLE = b'},"flag":1,"language":"PYTHON","opaque":'
 
 
 def decode_block(block: bytes) -> dict[str, str]:
@@ -88,15 +89,36 @@ def binary_reply(opaque: int, code: int, remark: str | None, pairs: list[bytes],
 
 def json_reply(opaque: int, code: int, pairs: list[bytes], body_length: int) -> bytes:
     """As `binary_reply`, with a JSON header and no remark. Names and values must need no escape: see `is_plain`."""
-    fields = b",".join([b'"%b":"%b"' % (pairs[index], pairs[index + 1]) for index in range(0, len(pairs), 2)])
-    header = b'{"code":%d,"extFields":{%b},"flag":1,"language":"PYTHON","opaque":%d,' % (code, fields, opaque)
-    header += b'"serializeTypeCurrentRPC":"JSON","version":%d}' % _VERSION
-    out = blank(8 + len(header))
+    head = b'{"code":%d,"extFields":{' % code
+    tail = b'%d,"serializeTypeCurrentRPC":"JSON","version":%d}' % (opaque, _VERSION)
+    size = block_size(pairs) - (1 if pairs else 0)  # a pair has six marks around it as well; the last has no comma
+    header_length = len(head) + size + len(_JSON_MIDDLE) + len(tail)
+    out = blank(8 + header_length)
     p = out
-    put_i32(p, 0, 4 + len(header) + body_length)
-    put_i32(p, 4, len(header))
-    put(p, 8, header, 0, len(header))
+    put_i32(p, 0, 4 + header_length + body_length)
+    put_i32(p, 4, header_length)
+    put(p, 8, head, 0, len(head))
+    at = 8 + len(head)
+    put_json_pairs(p, at, pairs)
+    put(p, at + size, _JSON_MIDDLE, 0, len(_JSON_MIDDLE))
+    put(p, at + size + len(_JSON_MIDDLE), tail, 0, len(tail))
     return seal(out)
+
+
+def put_json_pairs(p: Octets, at: int, pairs: list[bytes]) -> None:
+    for index in range(0, len(pairs), 2):
+        name, value = pairs[index], pairs[index + 1]
+        if index:
+            p[at] = 0x2C
+            at += 1
+        p[at] = 0x22
+        put(p, at + 1, name, 0, len(name))
+        at += 1 + len(name)
+        put(p, at, b'":"', 0, 3)
+        put(p, at + 3, value, 0, len(value))
+        at += 3 + len(value)
+        p[at] = 0x22
+        at += 1
 
 
 def is_plain(value: bytes) -> bool:

@@ -1,5 +1,6 @@
 # The C types of frame.py.
 from sprocketmq.protocol.command cimport Command
+from sprocketmq.protocol.jsonheader cimport decode_json_header
 from sprocketmq.protocol.octets cimport blank, cut, i16, i32, is_ascii, put, put_i16, put_i32, seal, text
 
 import cython

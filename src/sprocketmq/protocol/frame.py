@@ -24,9 +24,10 @@ except ImportError:
 from sprocketmq.errors import FrameError
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.extblock import encode_block
-from sprocketmq.protocol.jsonheader import decode_json_header, encode_json_header
+from sprocketmq.protocol.jsonheader import encode_json_header
 
 if not cython.compiled:
+    from sprocketmq.protocol.jsonheader import decode_json_header
     from sprocketmq.protocol.octets import Octets, blank, cut, i16, i32, is_ascii, put, put_i16, put_i32, seal, text
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024  # what Java peers accept by default
@@ -111,7 +112,7 @@ def decode_at(p: Octets, at: int, end: int) -> Command:
     header_at = at + 4
     header_end = header_at + (head & 0xFFFFFF)
     if head >> 24 == JSON:
-        command = decode_json_header(cut(p, header_at, header_end))
+        command = decode_json_header(p, header_at, header_end)
     else:
         command = decode_binary_header(p, header_at, header_end)
     if header_end < end:

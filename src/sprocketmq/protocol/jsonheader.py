@@ -1,6 +1,8 @@
+# cython: annotation_typing=False
 """The JSON form of a command's header, as Java writes it: keys in alphabetical order, nulls left out.
 
-Numbers and booleans among the ext fields become strings, as they do in Java; any other surprise is a FrameError.
+Compiled, the usual shape is read by `jsonscan`, and only the rest comes to the general parser here. Numbers and
+booleans among the ext fields become strings, as they do in Java; any other surprise is a FrameError.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ except ImportError:
 from sprocketmq.codes import LanguageCode
 from sprocketmq.errors import FrameError
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.jsonscan import scan
+
+if not cython.compiled:
+    from sprocketmq.protocol.jsonscan import scan_at
+    from sprocketmq.protocol.octets import Octets, cut
 
 #: Far above any real header (properties end at 32 KB), and a bound on what parsing one may cost.
 MAX_JSON_HEADER_BYTES = 1024 * 1024
@@ -27,13 +32,17 @@ _LANGUAGES = {language.name: language for language in LanguageCode}
 _LANGUAGE_NAMES = {int(language): language.name for language in LanguageCode}
 
 
-def decode_json_header(header: bytes) -> Command:
-    if len(header) > MAX_JSON_HEADER_BYTES:
-        raise FrameError(f"JSON header of {len(header)} bytes")
-    if cython.compiled:  # interpreted, the general parser is the faster one
-        found = scan(header)
-        if found is not None:
-            return found
+def decode_json_header(p: Octets, at: int, end: int) -> Command:
+    if end - at > MAX_JSON_HEADER_BYTES:
+        raise FrameError(f"JSON header of {end - at} bytes")
+    if cython.compiled:  # a scan that is interpreted would be slower than the parser
+        command = scan_at(p, at, end)
+        if command is not None:
+            return command
+    return parse_header(cut(p, at, end))
+
+
+def parse_header(header: bytes) -> Command:
     try:
         fields = orjson.loads(header)
     except orjson.JSONDecodeError as error:

@@ -1,7 +1,12 @@
 # The C form of octets.py. Hot modules cimport these; each is inlined where it is used.
+from cpython.buffer cimport PyBUF_READ
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.string cimport memchr, memcmp, memcpy
+
+cdef extern from *:
+    int trailing_zeros "__builtin_ctzll"(unsigned long long word) noexcept
 
 
 cdef inline int i16(const unsigned char* p, Py_ssize_t at) noexcept:
@@ -16,6 +21,10 @@ cdef inline long long i64(const unsigned char* p, Py_ssize_t at) noexcept:
     return <long long>(
         (<unsigned long long><unsigned int>i32(p, at) << 32) | <unsigned long long><unsigned int>i32(p, at + 4)
     )
+
+
+cdef inline object window(const unsigned char* p, Py_ssize_t at, Py_ssize_t end):
+    return PyMemoryView_FromMemory(<char*>p + at, end - at, PyBUF_READ)
 
 
 cdef inline bytes cut(const unsigned char* p, Py_ssize_t at, Py_ssize_t end):
@@ -36,6 +45,33 @@ cdef inline bint is_ascii(const unsigned char* p, Py_ssize_t at, Py_ssize_t end)
         bits |= p[at]
         at += 1
     return (bits & 0x8080808080808080ULL) == 0
+
+
+cdef inline bint is_utf8(const unsigned char* p, Py_ssize_t at, Py_ssize_t end):
+    if is_ascii(p, at, end):
+        return True
+    try:
+        text(p, at, end)
+    except ValueError:
+        return False
+    return True
+
+
+cdef inline Py_ssize_t plain_end(const unsigned char* p, Py_ssize_t at, Py_ssize_t end) noexcept:
+    # Eight bytes at a step: the lowest of the high bits that comes out is that of the first quote, backslash or
+    # byte below a space.
+    cdef unsigned long long word, ones = 0x0101010101010101ULL, highs = 0x8080808080808080ULL, quotes, slashes
+    while end - at >= 8:
+        memcpy(&word, p + at, 8)
+        quotes = word ^ (ones * 0x22)
+        slashes = word ^ (ones * 0x5C)
+        word = (((word - ones * 0x20) & ~word) | ((quotes - ones) & ~quotes) | ((slashes - ones) & ~slashes)) & highs
+        if word != 0:
+            return at + (trailing_zeros(word) >> 3)
+        at += 8
+    while at < end and p[at] >= 0x20 and p[at] != 0x22 and p[at] != 0x5C:
+        at += 1
+    return at
 
 
 cdef inline Py_ssize_t find(const unsigned char* p, unsigned char byte, Py_ssize_t at, Py_ssize_t end) noexcept:
@@ -81,6 +117,16 @@ cdef inline void put(
     unsigned char* p, Py_ssize_t at, const unsigned char* q, Py_ssize_t q_at, Py_ssize_t length
 ) noexcept:
     memcpy(p + at, q + q_at, length)
+
+
+cdef inline void put_near(
+    unsigned char* p, Py_ssize_t at, const unsigned char* q, Py_ssize_t q_at, Py_ssize_t length, Py_ssize_t q_end
+) noexcept:
+    # A short text is copied as sixteen bytes whatever its length: two instructions instead of a call.
+    if length <= 16 and q_end - q_at >= 16:
+        memcpy(p + at, q + q_at, 16)
+    else:
+        memcpy(p + at, q + q_at, length)
 
 
 cdef inline int le32(const unsigned char* p, Py_ssize_t at) noexcept:

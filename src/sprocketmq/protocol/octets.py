@@ -8,6 +8,7 @@ inline functions of `octets.pxd`, where `p` is a bare pointer. Neither form chec
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import Any
 
@@ -16,6 +17,8 @@ _I32 = struct.Struct(">i")
 _I64 = struct.Struct(">q")
 _LE32 = struct.Struct("<i")
 _LE64 = struct.Struct("<q")
+
+_NOT_PLAIN = re.compile(rb'[\x00-\x1f"\\]')
 
 #: What a pointer is while interpreted: bytes, bytearray, memoryview or mmap.
 Octets = Any
@@ -36,6 +39,11 @@ def i64(p: Octets, at: int) -> int:
     return value
 
 
+def window(p: Octets, at: int, end: int) -> memoryview:
+    """The bytes as they lie there; to be used while `p` lasts."""
+    return memoryview(p)[at:end]
+
+
 def cut(p: Octets, at: int, end: int) -> bytes:
     return bytes(p[at:end])
 
@@ -47,6 +55,20 @@ def text(p: Octets, at: int, end: int) -> str:
 
 def is_ascii(p: Octets, at: int, end: int) -> bool:
     return bytes(p[at:end]).isascii()
+
+
+def is_utf8(p: Octets, at: int, end: int) -> bool:
+    try:
+        text(p, at, end)
+    except ValueError:
+        return False
+    return True
+
+
+def plain_end(p: Octets, at: int, end: int) -> int:
+    """Where the first byte in [at, end) is that a JSON string cannot hold as it is: a quote, a backslash, a control."""
+    found = _NOT_PLAIN.search(p, at, end)
+    return end if found is None else found.start()
 
 
 def find(p: Octets, byte: int, at: int, end: int) -> int:
@@ -80,6 +102,11 @@ def put_i64(p: Octets, at: int, value: int) -> None:
 
 
 def put(p: Octets, at: int, q: Octets, q_at: int, length: int) -> None:
+    p[at : at + length] = q[q_at : q_at + length]
+
+
+def put_near(p: Octets, at: int, q: Octets, q_at: int, length: int, q_end: int) -> None:
+    """As `put`, and may spoil what follows: there must be room for sixteen bytes. `q` can be read up to `q_end`."""
     p[at : at + length] = q[q_at : q_at + length]
 
 

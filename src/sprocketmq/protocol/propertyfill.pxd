@@ -1,5 +1,5 @@
 # The C types of propertyfill.py.
-from sprocketmq.protocol.octets cimport blank, cut, find, is_ascii, le32, le64, put_le32, same, text
+from sprocketmq.protocol.octets cimport blank, cut, find, is_utf8, le32, le64, put_le32, same
 from sprocketmq.protocol.record cimport Pointer
 from sprocketmq.protocol.rows cimport END, ROW_BYTES, TOPIC_END, Rows
 from sprocketmq.protocol.textcolumn cimport TextColumn
@@ -22,10 +22,10 @@ cdef class PropertyFill:
     )
     cdef void fill(self, const unsigned char* source, Rows rows, dict repaired) except *
 
-    @cython.locals(entries=Py_ssize_t, entry=Py_ssize_t, s=cython.p_uchar, index=Py_ssize_t)
+    @cython.locals(entries=Py_ssize_t, s=cython.p_uchar, index=Py_ssize_t)
     cdef void fill_row(self, const unsigned char* q, Py_ssize_t at, Py_ssize_t end) except *
 
-    @cython.locals(s=cython.p_uchar, n=cython.p_uchar, length=Py_ssize_t, entry=Py_ssize_t)
+    @cython.locals(s=cython.p_uchar, n=cython.p_uchar, length=Py_ssize_t, first=int, at=Py_ssize_t, entry=Py_ssize_t)
     cdef void fill_single(self, const unsigned char* q, Py_ssize_t entries, bytes name, TextColumn column) noexcept
 
     @cython.locals(
@@ -33,7 +33,7 @@ cdef class PropertyFill:
     )
     cdef Py_ssize_t split(self, const unsigned char* q, Py_ssize_t at, Py_ssize_t end) except -1
 
-    @cython.locals(s=cython.p_uchar, entry=Py_ssize_t)
+    @cython.locals(s=cython.p_uchar, entry=Py_ssize_t, other=Py_ssize_t)
     cdef Py_ssize_t entry_of(
         self, const unsigned char* q, Py_ssize_t at, Py_ssize_t length, Py_ssize_t entries
     ) noexcept
@@ -49,5 +49,3 @@ cdef class PropertyFill:
     end=Py_ssize_t, fill=PropertyFill,
 )
 cpdef PropertyFill property_columns(const unsigned char[::1] data, Rows rows, bint with_map, list names, room)
-
-cdef bint is_text(const unsigned char* p, Py_ssize_t at, Py_ssize_t end)

@@ -19,7 +19,7 @@ from sprocketmq.protocol.textcolumn import Room, TextColumn
 
 if not cython.compiled:
     from sprocketmq.protocol.octets import (  # isort: skip
-        Octets, blank, cut, find, is_ascii, le32, le64, put_le32, same, text,
+        Octets, blank, cut, find, is_utf8, le32, le64, put_le32, same,
     )  # fmt: skip
     from sprocketmq.protocol.rows import END, ROW_BYTES, TOPIC_END
 
@@ -59,17 +59,17 @@ class PropertyFill:
         entries = self.split(q, at, end)
         s = self.scratch
         if self.with_map:
-            for entry in range(entries):
-                self.keys.append(q, le32(s, entry * 16), le32(s, entry * 16 + 4))
-                self.values.append(q, le32(s, entry * 16 + 8), le32(s, entry * 16 + 12))
+            self.keys.append_many(q, end, s, 0, entries)
+            self.values.append_many(q, end, s, 8, entries)
         for index in range(len(self.names)):
             self.fill_single(q, entries, self.names[index], self.singles[index])
 
     def fill_single(self, q: Octets, entries: int, name: bytes, column: TextColumn) -> None:
         s, n = self.scratch, name
-        length = len(name)
+        length, first = len(name), n[0]
         for entry in range(entries):
-            if le32(s, entry * 16 + 4) == length and same(q, le32(s, entry * 16), n, 0, length):
+            at = le32(s, entry * 16)
+            if le32(s, entry * 16 + 4) == length and q[at] == first and same(q, at, n, 0, length):
                 column.append(q, le32(s, entry * 16 + 8), le32(s, entry * 16 + 12))
                 return
         column.append_null()
@@ -78,7 +78,7 @@ class PropertyFill:
         """Notes the entries of q[at:end] in the scratch buffer; returns how many."""
         s = self.scratch
         entries = 0
-        places: dict[bytes, int] = {}
+        places: dict[bytes, int] | None = None
         while at < end:
             stop = find(q, 2, at, end)
             if stop < 0:
@@ -88,6 +88,7 @@ class PropertyFill:
                 if entries < MANY_ENTRIES:
                     entry = self.entry_of(q, at, middle - at, entries)
                 else:
+                    places = {} if places is None else places
                     entry = self.entry_among_many(q, at, middle - at, entries, places)
                 if entry == entries:
                     put_le32(s, entry * 16, at)
@@ -102,7 +103,8 @@ class PropertyFill:
         """The entry with the name at `at`, or `entries` when it is new."""
         s = self.scratch
         for entry in range(entries):
-            if le32(s, entry * 16 + 4) == length and same(q, le32(s, entry * 16), q, at, length):
+            other = le32(s, entry * 16)
+            if le32(s, entry * 16 + 4) == length and q[other] == q[at] and same(q, other, q, at, length):
                 return entry
         return entries
 
@@ -127,17 +129,9 @@ def property_columns(data: Octets, rows: Rows, with_map: bool, names: list[bytes
         at = le64(places, row * ROW_BYTES + TOPIC_END) + 2
         end = le64(places, row * ROW_BYTES + END)
         total += end - at
-        if not is_ascii(source, at, end) and not is_text(source, at, end):
+        if not is_utf8(source, at, end):
             repaired[row] = encode_properties(decode_properties(cut(source, at, end))).encode()
             total += len(repaired[row])
     fill = PropertyFill(rows, total, with_map, names, room)
     fill.fill(source, rows, repaired)
     return fill
-
-
-def is_text(p: Octets, at: int, end: int) -> bool:
-    try:
-        text(p, at, end)
-    except ValueError:
-        return False
-    return True

@@ -3,6 +3,7 @@ from sprocketmq.protocol.crc cimport crc_of
 from sprocketmq.protocol.octets cimport (
     blank, cut, i16, i32, i64, put, put_i16, put_i32, put_i64, same, seal, text,
 )
+from sprocketmq.protocol.sysflag cimport BORN_HOST_V6, STORE_HOST_V6
 
 import cython
 
@@ -12,17 +13,6 @@ cpdef enum:
     MAGIC_V1 = -626843481
     MAGIC_V2 = -626843477
     MAGIC_BLANK = -875286124
-
-cpdef enum:
-    COMPRESSED = 0x1
-    MULTI_TAGS = 0x2
-    TRANSACTION_MASK = 0xC
-    TRANSACTION_PREPARED = 0x4
-    TRANSACTION_COMMIT = 0x8
-    TRANSACTION_ROLLBACK = 0xC
-    BORN_HOST_V6 = 0x10
-    STORE_HOST_V6 = 0x20
-    COMPRESSION_MASK = 0x700
 
 cpdef enum:
     MAX_PROPERTIES_BYTES = 32767
@@ -42,6 +32,7 @@ cpdef enum:
     WRONG_PROPERTY_CRC = 7
 
 
+@cython.freelist(64)
 cdef class Record:
     cdef readonly str topic
     cdef readonly bytes body
@@ -62,6 +53,7 @@ cdef class Record:
 
 
 @cython.final
+@cython.freelist(8)
 cdef class Layout:
     cdef Py_ssize_t at
     cdef Py_ssize_t size
@@ -121,8 +113,10 @@ cdef void put_property_crc(unsigned char* p, Py_ssize_t at, Py_ssize_t size)
 @cython.locals(p=Pointer, layout=Layout, kind=int)
 cpdef tuple check_record(const unsigned char[::1] buffer, Py_ssize_t at, Py_ssize_t end, bint check_crc=*)
 
-@cython.locals(p=Pointer, end=Py_ssize_t)
-cpdef Record decode_record(const unsigned char[::1] data, Py_ssize_t at=*, bint check_crc=*)
+cpdef Record decode_record(data, Py_ssize_t at=*, bint check_crc=*)
+
+@cython.locals(end=Py_ssize_t)
+cdef Record decode_view(const unsigned char[::1] data, Py_ssize_t at, bint check_crc)
 
 @cython.locals(p=Pointer, at=Py_ssize_t, end=Py_ssize_t, layout=Layout, records=list)
 cpdef list decode_records(const unsigned char[::1] data, bint check_crc=*)

@@ -40,21 +40,11 @@ if not cython.compiled:
         seal,
         text,
     )  # fmt: skip
+    from sprocketmq.protocol.sysflag import BORN_HOST_V6, STORE_HOST_V6
 
     MAGIC_V1 = -626843481  # 0xDAA320A7
     MAGIC_V2 = -626843477  # 0xDAA320AB
     MAGIC_BLANK = -875286124  # 0xCBD43194
-
-    #: Bits of sys_flag.
-    COMPRESSED = 0x1
-    MULTI_TAGS = 0x2
-    TRANSACTION_MASK = 0xC
-    TRANSACTION_PREPARED = 0x4
-    TRANSACTION_COMMIT = 0x8
-    TRANSACTION_ROLLBACK = 0xC
-    BORN_HOST_V6 = 0x10
-    STORE_HOST_V6 = 0x20
-    COMPRESSION_MASK = 0x700
 
     MAX_PROPERTIES_BYTES = 32767
     MAX_TOPIC_V1_BYTES = 127
@@ -332,11 +322,16 @@ def check_record(buffer: Octets, at: int, end: int, check_crc: bool = True) -> t
 
 def decode_record(data: Octets, at: int = 0, check_crc: bool = True) -> Record:
     """The record that begins at `at`. Raises BodyError where there is no whole one."""
+    if isinstance(data, bytes):  # which need no buffer to be opened around them
+        return read_at(data, at, len(data), Layout(), check_crc)
+    return decode_view(data, at, check_crc)
+
+
+def decode_view(data: Octets, at: int, check_crc: bool) -> Record:
     end = len(data)
-    if at < 0 or at >= end:
+    if end == 0:
         raise BodyError(f"record at {at}: {REASONS[CUT_OFF]}")
-    p = cython.address(data[0]) if cython.compiled else data
-    return read_at(p, at, end, Layout(), check_crc)
+    return read_at(cython.address(data[0]) if cython.compiled else data, at, end, Layout(), check_crc)
 
 
 def decode_records(data: Octets, check_crc: bool = True) -> list[Record]:
@@ -354,7 +349,7 @@ def decode_records(data: Octets, check_crc: bool = True) -> list[Record]:
 
 
 def read_at(p: Octets, at: int, end: int, layout: Layout, check_crc: bool) -> Record:
-    kind = layout.locate(p, at, end)
+    kind = layout.locate(p, at, end) if at >= 0 else CUT_OFF
     if kind == WHOLE and check_crc:
         kind = layout.check(p)
     if kind != WHOLE:

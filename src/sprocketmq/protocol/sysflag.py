@@ -13,6 +13,7 @@ from sprocketmq.errors import BodyError
 
 COMPRESSED = 0x1
 MULTI_TAGS = 0x2
+TRANSACTION_MASK = 0xC
 TRANSACTION_PREPARED = 0x4
 TRANSACTION_COMMIT = 0x8
 TRANSACTION_ROLLBACK = 0xC
@@ -21,7 +22,6 @@ STORE_HOST_V6 = 0x20
 NEED_UNWRAP = 0x40
 INNER_BATCH = 0x80
 
-_TRANSACTION_MASK = 0xC
 _COMPRESSION_SHIFT = 8
 _COMPRESSION_MASK = 0x7 << _COMPRESSION_SHIFT
 
@@ -35,11 +35,11 @@ class CompressionType(IntEnum):
 
 
 def transaction_type(sys_flag: int) -> int:
-    return sys_flag & _TRANSACTION_MASK
+    return sys_flag & TRANSACTION_MASK
 
 
 def with_transaction_type(sys_flag: int, kind: int) -> int:
-    return sys_flag & ~_TRANSACTION_MASK | kind
+    return sys_flag & ~TRANSACTION_MASK | kind
 
 
 def compression_type(sys_flag: int) -> CompressionType | None:

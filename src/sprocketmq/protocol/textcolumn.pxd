@@ -1,5 +1,5 @@
 # The C types of textcolumn.py.
-from sprocketmq.protocol.octets cimport put, put_le32
+from sprocketmq.protocol.octets cimport le32, put, put_le32, put_near
 
 import cython
 
@@ -16,6 +16,12 @@ cdef class TextColumn:
     cdef unsigned char* b
 
     cdef void append(self, const unsigned char* q, Py_ssize_t at, Py_ssize_t length) noexcept
+
+    @cython.locals(here=Py_ssize_t, entry=Py_ssize_t, place=Py_ssize_t, length=Py_ssize_t)
+    cdef void append_many(
+        self, const unsigned char* q, Py_ssize_t q_end, const unsigned char* s, Py_ssize_t first, Py_ssize_t count
+    ) noexcept
+
     cdef void append_null(self) noexcept
     cdef void ends(self, Py_ssize_t here) noexcept
     cpdef tuple buffers(self)

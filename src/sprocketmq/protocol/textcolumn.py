@@ -12,7 +12,7 @@ except ImportError:
     from sprocketmq import _shadow as cython
 
 if not cython.compiled:
-    from sprocketmq.protocol.octets import Octets, put, put_le32
+    from sprocketmq.protocol.octets import Octets, le32, put, put_le32, put_near
 
 #: Allocates a writable buffer of so many bytes.
 Room = Callable[[int], Any]
@@ -25,7 +25,7 @@ class TextColumn:
         self.count = 0
         self.here = 0
         self.offsets = room(count * 4 + 4)
-        self.data = room(size)
+        self.data = room(size + 16)  # for put_near
         self.bits = room(count // 8 + 1) if nullable else None
         self.o = pointer(self.offsets)
         self.p = pointer(self.data)
@@ -40,6 +40,18 @@ class TextColumn:
         if self.bits is not None:
             self.b[self.count >> 3] |= 1 << (self.count & 7)
         self.ends(self.here + length)
+
+    def append_many(self, q: Octets, q_end: int, s: Octets, first: int, count: int) -> None:
+        """Append `count` texts of q. The places s + first, + 16 and so on say where each begins and how long it is."""
+        here = self.here
+        for entry in range(count):
+            place = first + entry * 16
+            length = le32(s, place + 4)
+            put_near(self.p, here, q, le32(s, place), length, q_end)
+            here += length
+            put_le32(self.o, (self.count + entry + 1) * 4, here)
+        self.here = here
+        self.count += count
 
     def append_null(self) -> None:
         self.ends(self.here)

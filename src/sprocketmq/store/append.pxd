@@ -1,9 +1,9 @@
 # The C types of append.py.
 from sprocketmq.protocol.octets cimport blank, seal
 from sprocketmq.protocol.record cimport (
-    BLANK_BYTES, BORN_HOST_V6, MAX_PROPERTIES_BYTES, STORE_HOST_V6, put_property_crc, reserve_property_crc, store_size,
-    write_at,
+    BLANK_BYTES, MAX_PROPERTIES_BYTES, put_property_crc, reserve_property_crc, store_size, write_at,
 )
+from sprocketmq.protocol.sysflag cimport BORN_HOST_V6, STORE_HOST_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
 from sprocketmq.store.batchrun cimport BatchRun
 from sprocketmq.store.dispatch cimport Dispatcher
 from sprocketmq.store.memory cimport pointer, ticks_ns

@@ -27,14 +27,13 @@ if not cython.compiled:
     from sprocketmq.protocol.octets import blank, seal
     from sprocketmq.protocol.record import (
         BLANK_BYTES,
-        BORN_HOST_V6,
         MAX_PROPERTIES_BYTES,
-        STORE_HOST_V6,
         put_property_crc,
         reserve_property_crc,
         store_size,
         write_at,
     )  # fmt: skip
+    from sprocketmq.protocol.sysflag import BORN_HOST_V6, STORE_HOST_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
     from sprocketmq.store.consumequeue_format import ENTRY_SIZE
     from sprocketmq.store.memory import pointer, ticks_ns
 
@@ -308,7 +307,7 @@ class Appender:
 
 def is_queued(sys_flag: int) -> bool:
     """Half messages and rolled back ones are in the log alone."""
-    return sys_flag & 0xC in (0, 8)
+    return sys_flag & TRANSACTION_MASK in (0, TRANSACTION_COMMIT)
 
 
 def refusal(error: StoreError) -> int:

@@ -2,6 +2,7 @@
 from sprocketmq.protocol.octets cimport cut, find, i32, i64, is_ascii, same, text
 from sprocketmq.protocol.record cimport FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
 from sprocketmq.protocol.record cimport Layout as RecordLayout
+from sprocketmq.protocol.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sprocketmq.store.indexcursor cimport IndexCursor
 from sprocketmq.store.memory cimport as_int32, ascii_hash, pointer
 from sprocketmq.store.queuecursor cimport QueueCursor

@@ -28,6 +28,7 @@ from sprocketmq.store.queuecursor import QueueCursor
 if not cython.compiled:
     from sprocketmq.protocol.octets import cut, find, i32, i64, is_ascii, same, text
     from sprocketmq.protocol.record import FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
+    from sprocketmq.protocol.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
     from sprocketmq.store.memory import Pointer, as_int32, ascii_hash, pointer
 
 _TAGS, _KEYS, _DELAY, _UNIQUE_KEY = b"TAGS", b"KEYS", b"DELAY", b"UNIQ_KEY"
@@ -119,10 +120,10 @@ class Dispatcher:
         queue_offset: int, store_timestamp: int,
     ) -> None:  # fmt: skip
         """One record, whose properties are `p[at:end]`."""
-        kind = sys_flag & 0xC
+        kind = sys_flag & TRANSACTION_MASK
         self.scan(p, at, end)
         self.store_timestamp = store_timestamp
-        if (kind == 0 or kind == 8) and self.belongs(cursor, queue_offset, commit_offset + size):
+        if (kind == 0 or kind == TRANSACTION_COMMIT) and self.belongs(cursor, queue_offset, commit_offset + size):
             tags_code = self.tags_code(cursor, p, store_timestamp)
             if self.extend is not None:
                 tags_code = self.extend(cursor, tags_code, store_timestamp, cut(p, at, end))
@@ -132,7 +133,7 @@ class Dispatcher:
                 self.on_dispatch(
                     cursor.topic, cursor.queue_id, cursor.max_offset, tags_code, store_timestamp, cut(p, at, end)
                 )
-        if self.index is not None and kind != 0xC:
+        if self.index is not None and kind != TRANSACTION_ROLLBACK:
             self.dispatch_keys(cursor, p, commit_offset, store_timestamp)
 
     def belongs(self, cursor: QueueCursor, queue_offset: int, record_end: int) -> bool:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sprocketmq.protocol.record import BLANK, NO_MAGIC, REASONS, WHOLE
+from sprocketmq.protocol.sysflag import TRANSACTION_COMMIT, transaction_type
 from sprocketmq.store.checkpoint import Checkpoint
 from sprocketmq.store.commitlog import CommitLog
 from sprocketmq.store.dispatch import Dispatcher
@@ -254,7 +255,7 @@ class Recovery:
         if base is None or view is None:
             return None
         topic, queue_id, queue_offset, sys_flag, timestamp = topic_and_place(view, found.commit_offset - base)
-        if sys_flag & 0xC not in (0, 8):
+        if transaction_type(sys_flag) not in (0, TRANSACTION_COMMIT):
             return None
         if timestamp > self._checkpoint.flushed_timestamp:
             return False

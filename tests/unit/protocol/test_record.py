@@ -21,6 +21,7 @@ from sprocketmq.protocol.record import (
     store_size,
     write_record,
 )
+from sprocketmq.protocol.sysflag import COMPRESSED, STORE_HOST_V6
 
 from . import golden
 
@@ -73,7 +74,7 @@ def test_golden_records_decode(entry: dict[str, Any]) -> None:
         assert (record.reconsume_times, record.prepared_transaction_offset) == (
             message["reconsumeTimes"], message["preparedTransactionOffset"],
         )  # fmt: skip
-        assert record.sys_flag & ~r.COMPRESSED == message["sysFlag"]
+        assert record.sys_flag & ~COMPRESSED == message["sysFlag"]
         assert decode_properties(record.properties) == message["properties"]
         assert len(record.body) == message["storedBodyLength"]
         assert hashlib.md5(record.body).hexdigest() == message["storedBodyMd5"]
@@ -139,7 +140,7 @@ def test_a_record_without_room_is_refused_and_nothing_written() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"topic": ""}, {"properties": bytes(32768)}, {"born_host": bytes(20)}, {"sys_flag": r.STORE_HOST_V6}],
+    [{"topic": ""}, {"properties": bytes(32768)}, {"born_host": bytes(20)}, {"sys_flag": STORE_HOST_V6}],
     ids=lambda changes: next(iter(changes)),
 )
 def test_parts_that_do_not_fit_the_format_are_refused(changes: dict[str, Any]) -> None:

@@ -12,12 +12,10 @@ from __future__ import annotations
 from sprocketmq.protocol.hashing import index_key_hash, tags_code
 from sprocketmq.protocol.properties import DELAY, KEYS, TAGS, UNIQUE_KEY, decode_properties
 from sprocketmq.protocol.record import Record
+from sprocketmq.protocol.sysflag import TRANSACTION_PREPARED, TRANSACTION_ROLLBACK, transaction_type
 from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
 from sprocketmq.store.consumequeue_format import QueueEntry
 
-TRANSACTION = 0xC
-PREPARED = 0x4
-ROLLBACK = 0xC
 SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 _DELAYS = parse_delay_levels(DEFAULT_DELAY_LEVELS)
 
@@ -27,7 +25,7 @@ def properties_of(record: Record) -> dict[str, str]:
 
 
 def in_queue(record: Record) -> bool:
-    return record.sys_flag & TRANSACTION not in (PREPARED, ROLLBACK)
+    return transaction_type(record.sys_flag) not in (TRANSACTION_PREPARED, TRANSACTION_ROLLBACK)
 
 
 def queue_entry(record: Record, properties: dict[str, str], delays: tuple[int, ...] = _DELAYS) -> QueueEntry:
@@ -40,7 +38,7 @@ def queue_entry(record: Record, properties: dict[str, str], delays: tuple[int, .
 
 def index_keys(record: Record, properties: dict[str, str]) -> list[str]:
     """The unique key first, then each of the user's keys."""
-    if record.sys_flag & TRANSACTION == ROLLBACK:
+    if transaction_type(record.sys_flag) == TRANSACTION_ROLLBACK:
         return []
     unique = properties.get(UNIQUE_KEY)
     return [*([unique] if unique else []), *properties.get(KEYS, "").split()]
