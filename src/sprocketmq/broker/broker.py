@@ -156,6 +156,7 @@ class Broker:
             settings, store, self.topics, self.acks, self.stats, self.pressure, unique_ids, clock.now_ms
         )
         self.pulls = PullProcessors(settings, store, self.topics, self.groups, self.consumers, self.offsets, self.stats)
+        self.sends.announce = self.registration.announce
         self.sends.add_to(self.table)
         self.pulls.add_to(self.table)
         OffsetProcessors(store, self.topics, self.groups, self.offsets).add_to(self.table)

@@ -46,6 +46,7 @@ class Registration:
         self._client = client
         self._changed: dict[str, TopicConfig] = {}
         self._wake = asyncio.Event()
+        self._turn = asyncio.Lock()  # who waits for a turn behind another finds its topics registered by then
         self._all_due = False
         self._task: asyncio.Task[None] | None = None
         self._failing: set[str] = set()
@@ -82,16 +83,18 @@ class Registration:
         """Register what has changed, and return when the nameservers know; one that is slow hears of it later."""
         if self._task is None:
             return
-        changed, self._changed = self._changed, {}
-        if changed and not self._all_due:
-            self._wake.clear()
-            await self._everywhere(lambda name: self._register(name, changed), _PATIENCE_SECONDS)
-        elif self._all_due:
-            self._all_due = False
-            self._wake.clear()
-            await self._everywhere(lambda name: self._register(name, self._topics.configs), _PATIENCE_SECONDS)
+        async with self._turn:
+            await self._register_changes(_PATIENCE_SECONDS)
         if self._failing:
             self.soon()
+
+    async def _register_changes(self, timeout: float | None = None) -> None:
+        changed, self._changed = self._changed, {}
+        topics = self._topics.configs if self._all_due else changed
+        self._all_due = False
+        self._wake.clear()
+        if topics:
+            await self._everywhere(lambda name: self._register(name, topics), timeout)
 
     def soon(self) -> None:
         """Register everything in this turn of the loop or the next."""
@@ -108,12 +111,8 @@ class Registration:
     async def _run(self) -> None:
         while True:
             await self._rest()
-            if self._changed and not self._all_due:
-                changed, self._changed = self._changed, {}
-                await self._everywhere(lambda name, topics=changed: self._register(name, topics))  # type: ignore[misc]
-            else:
-                self._all_due = False
-                await self.register_all()
+            async with self._turn:
+                await self._register_changes()
 
     async def _rest(self) -> None:
         """Until the next registration is due, or a topic changes."""

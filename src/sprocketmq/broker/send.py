@@ -10,8 +10,9 @@ properties with one name the later counts, so they are appended to the text as i
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from sprocketmq.broker.acks import Acks
 from sprocketmq.broker.config import BrokerConfig
@@ -65,6 +66,9 @@ class SendProcessors:
         pressure: Pressure, unique_ids: UniqueIds, now_ms: Callable[[], int],
     ) -> None:  # fmt: skip
         self.interceptors: list[Interceptor] = []
+        #: Tells the nameservers of new topics; the send that made one is answered when they know.
+        self.announce: Callable[[], Awaitable[None]] | None = None
+        self._announcing: set[asyncio.Task[None]] = set()
         self._settings = settings
         self._store = store
         self._topics = topics
@@ -110,15 +114,31 @@ class SendProcessors:
         try:
             self._check_waiting()
             lane = self._straight.lanes.get(sent.topic)
+            is_new = lane is None and self._topics.get(sent.topic) is None
             queues = self._admit(sent) if lane is None or self._pressure.remark is not None else lane.queues
             queue_id = sent.queue_id
             if not 0 <= queue_id < queues:
                 queue_id = self._choose_queue(sent, queues)
-            if sent.batch:
-                return self._send_batch(connection, request, sent, queue_id)
-            return self._send_one(connection, request, sent, queue_id)
+            send = self._send_batch if sent.batch else self._send_one
+            reply = send(connection, request, sent, queue_id)
+            return self._when_announced(connection, request, reply) if is_new else reply
         except RequestRefused as refused:
             return self._refuse(request, refused.code, refused.remark)
+
+    def _when_announced(self, connection: Connection, request: Command, reply: Reply) -> Reply:
+        """A producer that has its answer may tell a consumer of the topic: the route must be there by then."""
+        if reply is None or request.is_oneway or self.announce is None:
+            return reply
+        task = asyncio.ensure_future(self._reply_announced(self.announce, connection, reply))
+        self._announcing.add(task)
+        task.add_done_callback(self._announcing.discard)
+        return None
+
+    async def _reply_announced(
+        self, announce: Callable[[], Awaitable[None]], connection: Connection, reply: Command | bytes | list[bytes]
+    ) -> None:
+        await announce()
+        connection.reply(reply)
 
     def _send_one(self, connection: Connection, request: Command, message: SendRequest, queue_id: int) -> Reply:
         properties = message.properties

@@ -55,6 +55,24 @@ async def test_a_new_topic_gets_the_queues_that_were_asked_for(broker: Broker, c
     assert (config.read_queue_nums, config.write_queue_nums, config.perm) == (4, 4, 6)
 
 
+async def test_the_send_that_makes_a_topic_is_answered_when_the_nameservers_know_it(
+    broker: Broker, caller: Caller
+) -> None:
+    known = asyncio.Event()
+
+    async def announce() -> None:
+        await known.wait()
+
+    broker.sends.announce = announce
+    first = asyncio.ensure_future(caller.send("fresh"))
+    while broker.topics.get("fresh") is None:
+        await asyncio.sleep(0)
+    assert (await caller.send("fresh")).code == 0  # the topic is here already: nothing more to wait for
+    assert not first.done()
+    known.set()
+    assert (await first).code == 0
+
+
 @pytest.mark.parametrize(
     ("topic", "queue_id", "code"),
     [
