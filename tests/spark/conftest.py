@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ["PYTHONPATH"] = os.pathsep.join(
         dict.fromkeys([str(SOURCES), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
     )
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     warnings.simplefilter("ignore")
     session = (
         SparkSession.builder.master("local[2]")

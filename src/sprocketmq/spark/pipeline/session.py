@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -35,6 +37,7 @@ def open_session(
     packages: str | None = None,
 ) -> SparkSession:
     """The session of this process with our formats in it. `local[*]` unless spark-submit or `master` says otherwise."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers need this package, so they need this Python
     builder = SparkSession.builder.appName(name)
     settings = {**_DEFAULTS, **({"spark.jars.packages": packages} if packages else {}), **(conf or {})}
     for key, value in settings.items():
