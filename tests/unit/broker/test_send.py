@@ -63,10 +63,11 @@ async def test_the_send_that_makes_a_topic_is_answered_when_the_nameservers_know
     async def announce() -> None:
         await known.wait()
 
+    created = asyncio.Event()
+    broker.topics.on_change.append(lambda _config: created.set())
     broker.sends.announce = announce
     first = asyncio.ensure_future(caller.send("fresh"))
-    while broker.topics.get("fresh") is None:
-        await asyncio.sleep(0)
+    await created.wait()
     assert (await caller.send("fresh")).code == 0  # the topic is here already: nothing more to wait for
     assert not first.done()
     known.set()

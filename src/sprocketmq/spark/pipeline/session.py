@@ -44,6 +44,8 @@ def open_session(
         builder = builder.config(key, value)
     if master is not None:
         builder = builder.master(master)
+        if master.startswith("local"):
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # one machine: nothing listens beyond it
     return register(builder.getOrCreate())
 
 
