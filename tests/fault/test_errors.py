@@ -99,9 +99,9 @@ def test_a_full_disk_refuses_messages_serves_the_rest_and_comes_back() -> None:
 def test_after_a_failed_flush_the_status_says_so() -> None:
     disk, ledger = SimDisk(), Ledger()
     store = open_store(disk)
-    ledger.put(store)
     disk.faults.calls.clear()
     disk.faults.errors = {("sync", 1): errno.EIO}
+    ledger.put(store)
     ledger.flush(store)
     assert store.appender.status is PutStatus.SERVICE_NOT_AVAILABLE
     assert not ledger.acknowledged
