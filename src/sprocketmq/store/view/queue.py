@@ -1,6 +1,7 @@
 """One ConsumeQueue of a view: what is on disk, cut and continued as recovery would.
 
-The first entry that is not written ends the queue; recovery looks for it in the last three files only.
+The first entry that is not written ends the queue; recovery looks for it in the last three files, and in the ones
+before them back to a file that is full: a crash may have left several whose pages never reached the disk.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from sprocketmq.store.consumequeue_format import ENTRY, ENTRY_SIZE, FILLER_SIZE, QueueEntry, decode_entry
 from sprocketmq.store.view.source import ByteFile, ByteSource
 
-#: Recovery trusts all files of a queue but the last three.
+#: Recovery trusts the full files of a queue before the last three.
 CHECKED_FILES = 3
 FILLER_ENTRY = QueueEntry(0, FILLER_SIZE, 0)
 
@@ -120,8 +121,11 @@ class QueueView:
 
     def _end_on_disk(self) -> int:
         """After the run of entries that ends the queue's files."""
-        end = self.files[-CHECKED_FILES:][0].base if self.files else 0
-        for file in self.files[-CHECKED_FILES:]:
+        first = max(0, len(self.files) - CHECKED_FILES)
+        while first > 0 and not self._is_full(self.files[first - 1]):
+            first -= 1
+        end = self.files[first].base if self.files else 0
+        for file in self.files[first:]:
             if file.base != end:
                 break
             data = self._bytes(file).read(0, file.size - file.size % ENTRY_SIZE)
@@ -130,6 +134,14 @@ class QueueView:
                     return file.base // ENTRY_SIZE + number
             end = file.base + len(data)
         return end // ENTRY_SIZE
+
+    def _is_full(self, file: QueueFile) -> bool:
+        return (
+            file.size >= ENTRY_SIZE
+            and decode_entry(
+                self._bytes(file).read(file.size - file.size % ENTRY_SIZE - ENTRY_SIZE, ENTRY_SIZE)
+            ).is_written
+        )
 
     def _file_at(self, at: int) -> QueueFile | None:
         return self._by_base.get(at // self.file_size * self.file_size) if self.file_size else None
