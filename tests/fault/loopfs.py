@@ -30,9 +30,9 @@ def why_not() -> str | None:
 
 
 class LoopFileSystem:
-    """An ext4 of its own at `mount_point`; used as a context manager."""
+    """An ext4 of its own at `mount_point`; used as a context manager. Its image is sparse: it costs what is written."""
 
-    def __init__(self, folder: Path, megabytes: int = 64) -> None:
+    def __init__(self, folder: Path, megabytes: int = 1024) -> None:
         self._image = folder / "disk.img"
         self.mount_point = folder / "mnt"
         self.mount_point.mkdir()
