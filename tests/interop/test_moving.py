@@ -21,7 +21,10 @@ QUICK = {"messageDelayLevel": "1s 2s 20s 1s 1s 1s"}
 def test_what_is_pending_is_delivered_after_the_move(
     tmp_path: Path, java_533: JavaPeer, unique: Unique, way: str
 ) -> None:
-    """Apache's broker may stop before it wrote its marks; then it, and we, ask again about what has ended."""
+    """Apache's broker may stop before it wrote its marks; then it, and we, ask again about what has ended.
+
+    It also writes them in batches: checked at a quick pace, it asks again meanwhile and delivers a commit each time.
+    """
     topic, group = unique("topic"), unique("producers")
     clusters = [apache_cluster(tmp_path / "apache", QUICK), sprocket_cluster(tmp_path / "sprocket", QUICK)]
     one, other = clusters if way == "from Apache" else reversed(clusters)
@@ -47,7 +50,8 @@ def test_what_is_pending_is_delivered_after_the_move(
             expected = [b"delay-0", b"delay-1", b"delay-2", b"done", b"here", b"open"]
             expected += [b"timer-0", b"timer-1", b"timer-2"]
             consumer.wait_bodies(expected, 90)
-            assert sorted(bodies(consumer.received())) == expected
+            received = bodies(consumer.received())
+            assert sorted(set(received) if way == "to Apache" else received) == expected
     finally:
         one.kill()
         other.kill()
