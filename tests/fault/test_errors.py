@@ -103,6 +103,6 @@ def test_after_a_failed_flush_the_status_says_so() -> None:
     disk.faults.errors = {("sync", 1): errno.EIO}
     ledger.put(store)
     ledger.flush(store)
-    assert store.appender.status is PutStatus.SERVICE_NOT_AVAILABLE
+    assert store.appender.status == PutStatus.SERVICE_NOT_AVAILABLE
     assert not ledger.acknowledged
     store.abandon()
