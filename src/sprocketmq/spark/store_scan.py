@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from sprocketmq.errors import BodyError, StoreCorrupt
 from sprocketmq.protocol import columns as arrow
 from sprocketmq.protocol.hashing import tags_code
+from sprocketmq.protocol.names import SCHEDULE_TOPIC
 from sprocketmq.spark.store_splits import LogSplit, QueueSplit, Split
 from sprocketmq.store.consumequeue_format import ENTRY, ENTRY_SIZE, QueueEntry
 from sprocketmq.store.layout import base_offset_of
-from sprocketmq.store.view.dispatch import SCHEDULE_TOPIC
 from sprocketmq.store.view.log import Damage, LogFile, LogView
 from sprocketmq.store.view.select import Selection
 from sprocketmq.store.view.source import ByteSource, open_source

@@ -19,13 +19,12 @@ except ImportError:
 
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.hashing import string_hash
+from sprocketmq.protocol.names import SCHEDULE_TOPIC
 
 if not cython.compiled:
     from sprocketmq.protocol.octets import i32, i64, put_i32, put_i64
     from sprocketmq.store.consumequeue_format import ENTRY_SIZE
     from sprocketmq.store.memory import Pointer, pointer
-
-SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 
 
 class QueueOwner(Protocol):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sprocketmq.errors import StoreCorrupt
+from sprocketmq.protocol.names import SCHEDULE_TOPIC
 from sprocketmq.store.findings import Finding
 from sprocketmq.store.view import configs
-from sprocketmq.store.view.dispatch import SCHEDULE_TOPIC
 from sprocketmq.store.view.store import StoreView
 
 

@@ -10,13 +10,13 @@ rollback            no              no
 from __future__ import annotations
 
 from sprocketmq.protocol.hashing import index_key_hash, tags_code
+from sprocketmq.protocol.names import SCHEDULE_TOPIC
 from sprocketmq.protocol.properties import DELAY, KEYS, TAGS, UNIQUE_KEY, decode_properties
 from sprocketmq.protocol.record import Record
 from sprocketmq.protocol.sysflag import TRANSACTION_PREPARED, TRANSACTION_ROLLBACK, transaction_type
 from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
 from sprocketmq.store.consumequeue_format import QueueEntry
 
-SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 _DELAYS = parse_delay_levels(DEFAULT_DELAY_LEVELS)
 
 
