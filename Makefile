@@ -15,6 +15,9 @@ READY  := $(VENV)/.ready
 HOT    := $(shell find src -name '*.py' -o -name '*.pxd')
 CYCLES ?= 200
 
+# A folder of its own for each run: pytest's shared one counts on nobody else cleaning it.
+PYTEST  = $(BIN)/python -m pytest --basetemp=.cache/$@
+
 .PHONY: demo test test-pure test-full lint up bench chaos lock clean setup java
 .DEFAULT_GOAL := help
 
@@ -44,10 +47,12 @@ test: setup java
 	@$(MAKE) --no-print-directory test-full
 
 test-pure:
-	SPROCKETMQ_PURE=1 $(BIN)/python -m pytest -q tests/unit tests/property
+	@mkdir -p .cache
+	SPROCKETMQ_PURE=1 $(PYTEST) -q tests/unit tests/property
 
 test-full:
-	$(BIN)/python -m pytest
+	@mkdir -p .cache
+	$(PYTEST)
 
 lint: setup
 	$(BIN)/ruff format --check .
