@@ -15,7 +15,7 @@ from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record import BLANK_BYTES, MAGIC_BLANK
 from sprocketmq.store.append import Appender
 from sprocketmq.store.consumequeue import PAGE, clear_file, space_error
-from sprocketmq.store.files import File, Files
+from sprocketmq.store.files import File, Files, populate
 from sprocketmq.store.layout import Layout, base_offset_of
 from sprocketmq.store.maps import MapCache
 
@@ -162,6 +162,8 @@ class CommitLog:
         except OSError:
             wanted = min(self.file_size, (end + PAGE - 1) // PAGE * PAGE)  # the last blocks of a full disk still count
             segment.file.allocate(start, wanted)
+        if segment.buffer is None:
+            populate(segment.view, start, wanted)
         segment.allocated = wanted
 
     def _roll(self) -> None:

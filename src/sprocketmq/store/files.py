@@ -19,6 +19,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +27,7 @@ from sprocketmq.store.lock import StoreLock
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
+_MADV_POPULATE_WRITE = 23  # Linux 5.14; the mmap module has no name for it yet
 _fallocate = _libc.fallocate
 _fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
 
@@ -276,6 +278,17 @@ def read_singly(view: memoryview) -> memoryview:
     if isinstance(view.obj, mmap.mmap):
         view.obj.madvise(mmap.MADV_RANDOM)
     return view
+
+
+def populate(view: memoryview, start: int, end: int) -> None:
+    """Have the kernel make the pages of allocated blocks ready to write, all at once.
+
+    That costs a third of a page fault for each. A kernel that cannot do it faults them in as they are written.
+    """
+    if isinstance(view.obj, mmap.mmap):
+        first = start // mmap.PAGESIZE * mmap.PAGESIZE
+        with suppress(OSError):
+            view.obj.madvise(_MADV_POPULATE_WRITE, first, end - first)
 
 
 def sync_parents(files: Files, path: Path, root: Path) -> None:
