@@ -1,4 +1,4 @@
-"""`sprocket store`: what is in a store directory, and whether it is whole. Offline; only `rebuild` writes."""
+"""`sprocket store`: what is in a store directory, and whether it is whole. Only `rebuild` and `replay` write."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _open(directory: Path, options: dict[str, Any]) -> StoreView:
 
 @click.group()
 def store() -> None:
-    """Look into a store directory: stat, scan, verify, rebuild."""
+    """Look into a store directory: stat, scan, verify, rebuild, replay."""
 
 
 @store.command()
@@ -173,3 +173,24 @@ def rebuild(directory: Path, as_json: bool, **options: Any) -> None:
         f"{done.records} records: {done.queue_entries} entries in {done.queues} queues, "
         f"{done.index_entries} in {done.index_files} index files"
     )
+
+
+@store.command()
+@store_options
+@click.option("--dry-run", is_flag=True, help="Only say what would be appended.")
+def replay(directory: Path, as_json: bool, dry_run: bool, **options: Any) -> None:
+    """Append again what a recovery cut off and kept in DIR/quarantine. No broker may be running on DIR.
+
+    The messages get new offsets. A file that is done is renamed, so that nothing is replayed twice.
+    """
+    from sprocketmq.store.replay import Replay
+
+    work = Replay(directory, _open(directory, options))
+    rows = [{"file": str(path), "records": count} for path, count in (work.pending() if dry_run else work.run())]
+    if as_json:
+        click.echo(orjson.dumps({"dryRun": dry_run, "files": rows}))
+        return
+    for row in rows:
+        click.echo(f"{row['file']}: {row['records']} records {'to append' if dry_run else 'appended'}")
+    if not rows:
+        click.echo("nothing is in quarantine")

@@ -2,6 +2,7 @@
 
 quarantine/NAME.log     the bytes that were cut, exactly; NAME is the commit offset of the first, 20 digits
 quarantine/NAME.json    why, when, and how many whole records are in it
+quarantine/NAME.replayed    the same bytes, once their records are in the log again
 
 Nothing in here is served or deleted by the store. `replay` appends the records anew: they get new offsets, for the old
 ones may have been given away since.
@@ -41,7 +42,8 @@ def set_aside(
 
 
 def quarantined(files: Files, layout: Layout) -> list[Path]:
-    names = files.list_dir(layout.quarantine)
+    """The files whose records were not replayed yet, in the order of the log."""
+    names = [name for name in files.list_dir(layout.quarantine) if name.endswith(".log")]
     return [layout.quarantine / name for name in names if base_offset_of(name.removesuffix(".log")) is not None]
 
 
@@ -58,6 +60,14 @@ def records_in(files: Files, path: Path) -> Iterator[Record]:
         file.close()
     for record in found:
         yield decode_record(view, record.commit_offset - base)
+
+
+def set_replayed(files: Files, path: Path) -> Path:
+    """Call when the replayed records are durable: the file is kept, and not offered again."""
+    done = path.with_suffix(".replayed")
+    files.rename(path, done)
+    files.sync_dir(path.parent)
+    return done
 
 
 def replay(files: Files, path: Path, put: Callable[[Record], object]) -> int:

@@ -142,3 +142,23 @@ def test_a_folder_that_is_no_store_is_said_to_be_none(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["store", "stat", str(tmp_path)])
     assert "is not a store" in str(result.exception)
     sprocket("stat", tmp_path / "missing", code=2)
+
+
+def test_replay_recovers_and_appends_what_was_set_aside_once(tmp_path: Path) -> None:
+    golden = unpack("torn", tmp_path)
+    before = lines(golden.root)
+    [done] = json.loads(sprocket("replay", golden.root, "--json").output)["files"]
+    assert done["records"] > 0
+    assert len(lines(golden.root)) == len(before) + done["records"]
+    assert "nothing is in quarantine" in sprocket("replay", golden.root).output
+    sprocket("verify", golden.root)
+
+
+def test_a_dry_replay_changes_no_byte(tmp_path: Path) -> None:
+    golden = unpack("torn", tmp_path)
+    sprocket("replay", golden.root)
+    [done] = (golden.root / "quarantine").glob("*.replayed")
+    done.rename(done.with_suffix(".log"))
+    before = fingerprint(golden.root)
+    assert "records to append" in sprocket("replay", golden.root, "--dry-run").output
+    assert fingerprint(golden.root) == before
