@@ -25,6 +25,7 @@ from sprocketmq.broker.heartbeat import ClientProcessors
 from sprocketmq.broker.kinds.kinds import MessageKinds
 from sprocketmq.broker.locks import LockProcessors, QueueLocks
 from sprocketmq.broker.metrics import Metrics
+from sprocketmq.broker.moved import MovedOffsets
 from sprocketmq.broker.offsets import ConsumerOffsets
 from sprocketmq.broker.pressure import Pressure
 from sprocketmq.broker.pull import PullProcessors
@@ -56,6 +57,8 @@ events = Events(__name__)
 
 _CLIENT_SCAN_SECONDS = 10.0
 _FILTER_SAVE_SECONDS = 10.0
+#: The VIP port is this far below the port that clients are told.
+VIP_DISTANCE = 2
 #: How long the stop waits for requests that are being answered.
 _GRACE_SECONDS = 3.0
 
@@ -106,6 +109,7 @@ class Broker:
         admin.guard(self)
         try:
             await self.server.start()
+            await self._open_vip_port()
             self._set_host()
             self._start_services()
             await self._start_exporter()
@@ -155,7 +159,10 @@ class Broker:
         self.sends = SendProcessors(
             settings, store, self.topics, self.acks, self.stats, self.pressure, unique_ids, clock.now_ms
         )
-        self.pulls = PullProcessors(settings, store, self.topics, self.groups, self.consumers, self.offsets, self.stats)
+        self.pulls = PullProcessors(
+            settings, store, self.topics, self.groups, self.consumers, self.offsets, self.stats,
+            MovedOffsets(store, clock),
+        )  # fmt: skip
         self.sends.announce = self.registration.announce
         self.sends.add_to(self.table)
         self.pulls.add_to(self.table)
@@ -165,6 +172,16 @@ class Broker:
         LockProcessors(self.locks).add_to(self.table)
         self.kinds = MessageKinds(self)
         admin.register(self)
+
+    async def _open_vip_port(self) -> None:
+        """Clients reckon it from the port they are told. One that is taken costs those clients alone, not the start."""
+        config = self.settings.current
+        if not config.vip_channel_enable or config.listen_port <= VIP_DISTANCE:
+            return  # a port that the system chose may have anything two below it
+        try:
+            await self.server.listen_also(config.listen_port - VIP_DISTANCE)
+        except OSError as error:
+            events.warning("no VIP port", port=config.listen_port - VIP_DISTANCE, reason=error.strerror)
 
     def _set_host(self) -> None:
         """With port 0 the address is known only now."""

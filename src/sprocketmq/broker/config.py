@@ -41,6 +41,9 @@ class BrokerConfig(ServerConfig):
     broker_ip1: str = setting("brokerIP1", "", "Address that clients are told; empty is this machine's first.")
     broker_ip2: str = setting("brokerIP2", "", "Address that slaves are told; empty is brokerIP1.")
     listen_port: int = setting("listenPort", 10911, "Port to listen on; 0 takes a free one.", low=0, high=65535)
+    vip_channel_enable: bool = setting(
+        "vipChannelEnable", True, "Serve listenPort - 2 as well, for clients with vipChannelEnabled."
+    )
     ha_listen_port: int = setting("haListenPort", 10912, "Port for slaves.", low=0, high=65535)
     region_id: str = setting("regionId", "DefaultRegion", "Stamped on every message as MSG_REGION.")
     broker_permission: int = setting("brokerPermission", 6, "4 readable, 2 writable.", low=0, high=7, runtime=True)

@@ -19,6 +19,7 @@ import asyncio
 from sprocketmq.broker.clients import ConsumerTable
 from sprocketmq.broker.groups import GroupTable
 from sprocketmq.broker.longpoll import LongPolls, Parked
+from sprocketmq.broker.moved import MovedOffsets
 from sprocketmq.broker.offsets import ConsumerOffsets
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.stats import Stats
@@ -30,6 +31,7 @@ from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
 from sprocketmq.protocol.bodies.topic import PERM_READ
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.enums import ConsumeType
+from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import is_system_group
 from sprocketmq.protocol.pull import COMMIT_OFFSET, SUBSCRIPTION, SUSPEND, PullRequest, decode_pull, encode_pull_reply
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
@@ -64,7 +66,7 @@ class PullRefused(RequestRefused):
 class PullProcessors:
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, groups: GroupTable,
-        consumers: ConsumerTable, offsets: ConsumerOffsets, stats: Stats,
+        consumers: ConsumerTable, offsets: ConsumerOffsets, stats: Stats, moved: MovedOffsets,
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
@@ -73,6 +75,7 @@ class PullProcessors:
         self._consumers = consumers
         self._offsets = offsets
         self._stats = stats
+        self._moved = moved
         self.long_polls = LongPolls(store, self._serve_parked)
 
     def add_to(self, table: ProcessorTable) -> None:
@@ -184,8 +187,11 @@ class PullProcessors:
         if code == ResponseCode.SUCCESS:
             self._stats.got(pull.consumer_group, pull.topic, result.count, result.size)
             self._offsets.pull(pull.consumer_group, pull.topic, pull.queue_id, result.next_begin_offset)
-        else:
-            self._stats.missed += 1
+            return
+        self._stats.missed += 1
+        if code == ResponseCode.PULL_OFFSET_MOVED and result.status is not GetStatus.OFFSET_RESET:  # that one was meant
+            queue = MessageQueue(pull.topic, self._settings.current.broker_name, pull.queue_id)
+            self._moved.tell(pull.consumer_group, queue, pull.queue_offset, result.next_begin_offset)
 
     def _suggest_broker(self, group: SubscriptionGroupConfig, result: GetResult) -> int:
         if not self._settings.current.slave_read_enable:

@@ -205,7 +205,10 @@ class SendProcessors:
         )  # fmt: skip
 
     def _send_batch(self, connection: Connection, request: Command, sent: SendRequest, queue_id: int) -> Reply:
-        """Each message gets its own properties and the batch's, save the batch's unique key: each has one itself."""
+        """Each message gets its own properties and the batch's, save the batch's unique key: each has one itself.
+
+        For the same reason the answer names no `batchUniqId`: Java clients would take it for the id of all messages.
+        """
         properties = decode_properties(sent.properties)
         if sent.topic.startswith(names.RETRY_PREFIX) or sent.sys_flag & TRANSACTION_BITS or DELAY in properties:
             raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be retried, delayed or a transaction")
@@ -220,8 +223,8 @@ class SendProcessors:
         self._stats.put(sent.topic, result.count, result.size)
         ids = join_ids(self._id_prefix.encode(), result.commit_offsets or [result.commit_offset])
         if self._acks.waits and properties.get("WAIT") != "false":
-            return self._wait(connection, request, result, ids, queue_id, key, batch_uniq_id=key)
-        return self._encode(request, 0, None, ids, queue_id, result.queue_offset, key, batch_uniq_id=key)
+            return self._wait(connection, request, result, ids, queue_id, key)
+        return self._encode(request, 0, None, ids, queue_id, result.queue_offset, key)
 
     # -- may it be sent? ----------------------------------------------------------------------------------------------
 
@@ -283,25 +286,23 @@ class SendProcessors:
 
     def _encode(
         self, request: Command, code: int, remark: str | None, msg_id: str, queue_id: int, queue_offset: int,
-        key: str | None, batch_uniq_id: str | None = None, recall_handle: str | None = None,
+        key: str | None, recall_handle: str | None = None,
     ) -> bytes:  # fmt: skip
         return encode_send_reply(
-            request, code, remark, msg_id, queue_id, queue_offset, key, self._region, self._traced, batch_uniq_id,
-            recall_handle,
+            request, code, remark, msg_id, queue_id, queue_offset, key, self._region, self._traced,
+            recall_handle=recall_handle,
         )  # fmt: skip
 
     def _wait(
         self, connection: Connection, request: Command, result: PutResult, msg_id: str, queue_id: int,
-        key: str | None, batch_uniq_id: str | None = None, recall_handle: str | None = None,
+        key: str | None, recall_handle: str | None = None,
     ) -> Reply:  # fmt: skip
         """Answer when the message is on disk."""
         if request.is_oneway:
             return None
 
         def encode(code: int, remark: str | None) -> bytes:
-            return self._encode(
-                request, code, remark, msg_id, queue_id, result.queue_offset, key, batch_uniq_id, recall_handle
-            )
+            return self._encode(request, code, remark, msg_id, queue_id, result.queue_offset, key, recall_handle)
 
         self._acks.add(result.end_offset, connection, encode)
         return None

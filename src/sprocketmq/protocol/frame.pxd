@@ -10,7 +10,7 @@ cdef class FrameDecoder:
     cdef Py_ssize_t _max_bytes
     cdef Py_ssize_t _wanted
     cdef bytearray _pending
-    cdef str _failure
+    cdef readonly str failure
 
     @cython.locals(commands=list)
     cpdef list feed(self, bytes data)

@@ -40,15 +40,16 @@ FIXED_BYTES = 21  # a binary header without remark and ext fields
 class FrameDecoder:
     """Takes bytes as they arrive, gives whole commands; keeps what is left for the next read.
 
-    Memory follows what has arrived, never what a length field announces. After a FrameError every feed raises it
-    again: there is no way to find the next frame.
+    Memory follows what has arrived, never what a length field announces. Whole commands in front of damage are given
+    first, and `failure` says what came behind them; from then on every feed raises it, for there is no way to find the
+    next frame.
     """
 
     def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
         self._max_bytes = max_bytes
         self._pending = bytearray()
         self._wanted = 0
-        self._failure: str | None = None
+        self.failure: str | None = None
 
     @property
     def pending(self) -> int:
@@ -56,14 +57,15 @@ class FrameDecoder:
         return len(self._pending)
 
     def feed(self, data: bytes) -> list[Command]:
-        if self._failure is not None:
-            raise FrameError(self._failure)
+        if self.failure is not None:
+            raise FrameError(self.failure)
         commands: list[Command] = []
         try:
             self._feed(data, commands)
         except (FrameError, ValueError) as error:
-            self._failure = str(error)
-            raise FrameError(self._failure) from None
+            self.failure = str(error)
+            if not commands:
+                raise FrameError(self.failure) from None
         return commands
 
     def _feed(self, data: bytes, commands: list[Command]) -> None:

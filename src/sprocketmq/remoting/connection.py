@@ -1,6 +1,7 @@
 """One connection, the same for both sides: `asyncio.Protocol` around the frame codec.
 
-    read    every whole frame of a read is decoded and handled inline; the answers of that read leave in one write
+    read    every whole frame of a read is decoded and handled inline; the answers of that read leave in one write;
+            damage ends the connection, but not before the whole frames in front of it are answered
     out     answers and requests of one turn of the loop are joined, in order, whoever writes them
     call    a request of ours waits in `_pending` for the response with its opaque; answers come in any order
     bounds  a peer that does not read its answers is no longer read; what it sent already waits undone in `_backlog`,
@@ -136,6 +137,9 @@ class Connection(asyncio.Protocol):
             self._handle(commands)
         else:  # a loop may deliver one more read after the pause
             self._backlog.extend(commands)
+        if self._decoder.failure is not None:
+            events.info("connection dropped", peer=self.peer, reason=self._decoder.failure)
+            self.close()
 
     def pause_writing(self) -> None:
         self.stalled_since = self._loop.time()

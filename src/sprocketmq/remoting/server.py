@@ -1,4 +1,4 @@
-"""A listening socket whose connections share one processor table."""
+"""Listening sockets whose connections share one processor table."""
 
 from __future__ import annotations
 
@@ -30,26 +30,33 @@ class RemotingServer:
         self.connections = ConnectionRegistry(limits or Limits())
         self._handlers = handlers
         self._ssl = ssl
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
 
     @property
     def address(self) -> str:
         return format_address(self.host, self.port)
 
     async def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            self._accept, self.host, self.port, ssl=self._ssl, backlog=_BACKLOG, reuse_address=True
-        )
-        self.port = self._server.sockets[0].getsockname()[1]
+        self.port = await self._listen(self.port)
         self.connections.fit_to_descriptors()
         self.connections.start()
 
+    async def listen_also(self, port: int) -> None:
+        """Serve the same on a second port. Raises OSError when it is taken."""
+        await self._listen(port)
+
+    async def _listen(self, port: int) -> int:
+        server = await asyncio.get_running_loop().create_server(
+            self._accept, self.host, port, ssl=self._ssl, backlog=_BACKLOG, reuse_address=True
+        )
+        self._servers.append(server)
+        listening: int = server.sockets[0].getsockname()[1]
+        return listening
+
     def stop_accepting(self) -> None:
         """Take no new connection; those that are there go on."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        while self._servers:
+            self._servers.pop().close()
 
     async def stop(self, grace: float = 3.0) -> None:
         """Accept nothing more, answer what is in flight within `grace` seconds, close.

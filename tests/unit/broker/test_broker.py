@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from tests.peers.process import free_port
 
 from sprocketmq.broker.addresses import own_address, packed_host
 from sprocketmq.broker.timers import Periodic
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.errors import ConfigError, StoreLocked
+from sprocketmq.errors import ConfigError, ConnectFailed, StoreLocked
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.registration import RegisterBrokerBody
 from sprocketmq.protocol.command import Command
-from sprocketmq.remoting import Connection, ProcessorTable, RemotingServer, Reply
+from sprocketmq.remoting import Connection, ProcessorTable, RemotingClient, RemotingServer, Reply
 
 from .conftest import StartBroker
 from .house import Caller, bodies, make_broker
@@ -50,6 +52,35 @@ async def test_a_port_that_is_taken_leaves_the_store_free(start_broker: StartBro
     again = make_broker(tmp_path / "other")
     await again.start()
     await again.stop()
+
+
+QUESTION = Command(RequestCode.GET_MAX_OFFSET, ext_fields={"topic": "TBW102", "queueId": "0"})
+
+
+async def test_the_vip_port_is_served_too(start_broker: StartBroker) -> None:
+    port = free_port(-2)
+    broker = await start_broker(listenPort=str(port))
+    async with asyncio.timeout(5):
+        client = RemotingClient()
+        assert (await client.call(f"127.0.0.1:{port - 2}", QUESTION, 5)).code == ResponseCode.SUCCESS
+        await client.close(grace=0.1)
+    await broker.stop()
+    with pytest.raises(ConnectFailed):
+        await RemotingClient().connect(f"127.0.0.1:{port - 2}")
+
+
+async def test_a_vip_port_that_is_taken_or_not_wanted_is_left_alone(
+    start_broker: StartBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    port = free_port(-2)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port - 2))
+        other.listen()
+        await (await start_broker(listenPort=str(port))).stop()
+    assert any("no VIP port" in record.getMessage() for record in caplog.records)
+    await start_broker(listenPort=str(port), vipChannelEnable="false")
+    with pytest.raises(ConnectFailed):
+        await RemotingClient().connect(f"127.0.0.1:{port - 2}")
 
 
 class Nameserver:

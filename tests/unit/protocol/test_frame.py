@@ -207,6 +207,14 @@ def test_damage_is_a_frame_error_and_stays_one(data: bytes) -> None:
         dribble(data, max(1, len(data) // 50))
 
 
+def test_whole_frames_in_front_of_damage_are_given_first() -> None:
+    decoder = FrameDecoder()
+    assert len(decoder.feed(binary() + binary() + DAMAGED["ext value negative"])) == 2
+    assert decoder.failure == "ext value of -1 bytes"
+    with pytest.raises(FrameError, match="ext value"):
+        decoder.feed(binary())
+
+
 def dribble(data: bytes, step: int) -> None:
     decoder = FrameDecoder()
     for at in range(0, len(data), step):

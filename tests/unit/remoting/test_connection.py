@@ -57,6 +57,18 @@ async def test_the_answers_of_one_read_come_in_order(start_server: StartServer) 
     peer.close()
 
 
+async def test_a_bad_frame_does_not_take_the_good_ones_before_it_along(start_server: StartServer) -> None:
+    service = Service()
+    peer = await BarePeer.connect((await start_server(service.table)).port)
+    good = encode_frame(Command(ECHO, opaque=1, body=b"good"))
+    await peer.write_bytes(good + good + b"\xff" * 8 + good)
+    answers = [await peer.read() for _ in range(2)]
+    assert [answer.body for answer in answers if answer] == [b"good", b"good"]
+    assert await peer.is_dropped()
+    assert service.handled == 2
+    peer.close()
+
+
 async def test_frames_that_arrive_byte_by_byte(start_server: StartServer) -> None:
     peer = await BarePeer.connect((await start_server(Service().table)).port)
     for byte in encode_frame(Command(ECHO, opaque=9, body=b"slow")):

@@ -50,7 +50,7 @@ class MessageKinds:
             settings, store, broker.topics, broker.groups, broker.locks, stats, broker.acks, self.put
         )
         self.revive = Revive(
-            settings, store, broker.topics, broker.offsets, clock, self.put, lambda: self.timer.read_time
+            settings, store, broker.topics, broker.offsets, clock, self.put, lambda: self.timer.delivered_ms
         )
         order = PopOrder(broker.offsets, clock)
         self.pops = PopProcessors(

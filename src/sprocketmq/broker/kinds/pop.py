@@ -132,7 +132,7 @@ class PopProcessors:
         queues = self._watched(topic, header.consumer_group, header.queue_id)
 
         def look(late: bool) -> Command | None:
-            found = any(self._has_message(name, header.consumer_group, queue_id) for name, queue_id in queues)
+            found = any(self._may_take(header, name, queue_id) for name, queue_id in queues)
             answer = to_ext_fields(NotificationResponseHeader(has_msg=found))
             return request.reply(ext_fields=answer) if found or late else None
 
@@ -259,7 +259,10 @@ class PopProcessors:
             return begin
         return self._store.min_offset(topic, queue_id)
 
-    def _has_message(self, topic: str, group: str, queue_id: int) -> bool:
+    def _may_take(self, header: NotificationRequestHeader, topic: str, queue_id: int) -> bool:
+        group = header.consumer_group
+        if header.order and self._order.is_blocked(header.topic, group, queue_id, header.attempt_id):
+            return False
         begin = self._offsets.query(group, topic, queue_id) or self._store.min_offset(topic, queue_id)
         return begin < self._store.max_offset(topic, queue_id)
 

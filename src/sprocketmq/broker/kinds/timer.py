@@ -209,6 +209,13 @@ class Timer:
 
     # -- out -----------------------------------------------------------------------------------------------------------
 
+    @property
+    def delivered_ms(self) -> int:
+        """Every timer before this time is delivered; while none is set, that is so of any time that is over."""
+        if self._pending > 0 or self._store.dispatcher.queue(TIMER_TOPIC, QUEUE).next_offset > self._queue_offset:
+            return self.read_time
+        return max(self.read_time, self._whole(self._clock.now_ms()))
+
     def _turn(self) -> None:
         self._enqueue()
         now = self._clock.now_ms()

@@ -101,6 +101,17 @@ async def test_what_is_not_acknowledged_comes_back(broker: Broker, caller: Calle
     assert (await pop(caller)).code == ResponseCode.POLLING_TIMEOUT
 
 
+async def test_the_last_message_comes_back_though_no_timer_waits_any_more(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    await caller.send()
+    await pop(caller)
+    pass_time(broker, clock, INVISIBLE_MS)
+    clock.now += 4000  # and no timer rings, for none is set
+    broker.kinds.revive.run()
+    assert bodies(await pop(caller)) == [b"body"]
+
+
 async def test_what_is_not_acknowledged_comes_back_after_a_restart(start_broker: StartBroker, clock: FakeClock) -> None:
     broker = await start_broker()
     caller = Caller(broker)
@@ -210,6 +221,15 @@ async def test_orderly_pops_wait_for_what_was_taken_before(broker: Broker, calle
     assert bodies(answer) == [b"1"]
     await ack(caller, infos(answer)[0])
     assert bodies(await pop(caller, order=True)) == [b"2", b"3"]
+
+
+async def test_an_orderly_notification_knows_what_is_taken(broker: Broker, caller: Caller) -> None:
+    await caller.send()
+    header: dict[str, Any] = {"consumerGroup": "G", "topic": "T", "queueId": 0, "pollTime": 0, "bornTime": 0}
+    await pop(caller, order=True, attemptId="first")
+    for attempt, has_message in (("first", "true"), ("second", "false")):
+        answer = await caller(RequestCode.NOTIFICATION, **header, order=True, attemptId=attempt)
+        assert fields(answer)["hasMsg"] == has_message
 
 
 @pytest.mark.parametrize(
