@@ -31,6 +31,7 @@ CONF = {
     "maxHashSlotNum": "5000000",
     "maxIndexNum": "20000000",
 }
+Servers = tuple[NameServer, Broker]
 _SPEED = re.compile(r"(\d+) msg/s.*?cpu/M=([\d.]+)s")
 
 
@@ -40,7 +41,7 @@ class Load:
 
     name: str
     options: tuple[str, ...]
-    times: int
+    times: float
     speed_at_least: float
 
 
@@ -48,8 +49,11 @@ LOADS = (
     Load("single sends, binary", ("-mode", "send", "-bin"), 1, 4.0),
     Load("single sends, JSON", ("-mode", "send"), 1, 4.0),
     Load("batches of 32, binary", ("-mode", "batch", "-bin"), 4, 5.0),
+    Load("batches of 32, JSON", ("-mode", "batch"), 4, 5.0),
     Load("pulls of 32, binary", ("-mode", "pull", "-bin", "-conns", "4", "-window", "1"), 2, 3.0),
+    Load("pulls of 32, JSON", ("-mode", "pull", "-conns", "4", "-window", "1"), 2, 3.0),
 )
+SYNC_LOADS = (Load("sync flush, binary", ("-mode", "send", "-bin", "-conns", "8"), 0.5, 3.0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,10 @@ class Figure:
     cpu_seconds_per_million: float
 
 
-def measure(rmqload: str, broker: Broker, messages: int) -> dict[str, Figure]:
+def measure(rmqload: str, broker: Broker, loads: tuple[Load, ...], messages: int) -> dict[str, Figure]:
     found = {}
-    for load in LOADS:
-        count = messages * load.times
+    for load in loads:
+        count = int(messages * load.times)
         command = [rmqload, "-addr", broker.address, "-pid", str(broker.pid), "-n", str(count), *load.options]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         match = _SPEED.search(output)
@@ -71,33 +75,41 @@ def measure(rmqload: str, broker: Broker, messages: int) -> dict[str, Figure]:
     return found
 
 
-def run(rmqload: str, messages: int, make: Callable[[Path], tuple[NameServer, Broker]]) -> dict[str, Figure]:
+def run(rmqload: str, messages: int, make: Callable[[Path, dict[str, str]], Servers]) -> dict[str, Figure]:
+    found = run_loads(rmqload, messages, LOADS, lambda folder: make(folder, CONF))
+    sync = {**CONF, "flushDiskType": "SYNC_FLUSH"}
+    return found | run_loads(rmqload, messages, SYNC_LOADS, lambda folder: make(folder, sync))
+
+
+def run_loads(
+    rmqload: str, messages: int, loads: tuple[Load, ...], make: Callable[[Path], Servers]
+) -> dict[str, Figure]:
     with tempfile.TemporaryDirectory() as folder:
         nameserver, broker = make(Path(folder))
         nameserver.start()
         try:
             broker.start()
             try:
-                measure(rmqload, broker, max(messages // 10, 1000))  # a JVM needs a while to be fast
-                return measure(rmqload, broker, messages)
+                measure(rmqload, broker, loads, max(messages // 10, 1000))  # a JVM needs a while to be fast
+                return measure(rmqload, broker, loads, messages)
             finally:
                 broker.kill()
         finally:
             nameserver.kill()
 
 
-def ours(folder: Path) -> tuple[NameServer, Broker]:
+def ours(folder: Path, conf: dict[str, str]) -> Servers:
     nameserver = SprocketNameServer(folder / "nameserver")
-    return nameserver, SprocketBroker(folder / "broker", nameserver.address, CONF)
+    return nameserver, SprocketBroker(folder / "broker", nameserver.address, conf)
 
 
-def apache(folder: Path) -> tuple[NameServer, Broker]:
+def apache(folder: Path, conf: dict[str, str]) -> Servers:
     nameserver = ApacheNameServer(folder / "nameserver")
-    return nameserver, ApacheBroker(folder / "broker", nameserver.address, CONF, heap="2g", quick=False)
+    return nameserver, ApacheBroker(folder / "broker", nameserver.address, conf, heap="2g", quick=False)
 
 
 def report(figures: dict[str, dict[str, Figure]]) -> None:
-    for load in LOADS:
+    for load in (*LOADS, *SYNC_LOADS):
         mine = figures["sprocket"][load.name]
         line = f"{load.name:24} {mine.messages_per_second:>9,} msg/s {mine.cpu_seconds_per_million:6.2f} CPU s/million"
         theirs = figures.get("apache", {}).get(load.name)
