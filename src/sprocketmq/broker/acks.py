@@ -31,7 +31,7 @@ class Acks:
         self.waits = store.config.sync_flush
         self._store = store
         self._timeout = store.config.sync_flush_timeout / 1000
-        self._waiting: deque[tuple[int, float, Connection, Encode]] = deque()
+        self._waiting: deque[tuple[int, float, Connection, Encode, bytes | None]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._called = False
@@ -51,9 +51,10 @@ class Acks:
             self._timer.cancel()
         self._loop = None
 
-    def add(self, end_offset: int, connection: Connection, encode: Encode) -> None:
+    def add(self, end_offset: int, connection: Connection, encode: Encode, success: bytes | None = None) -> None:
+        """Answer when the log is flushed up to `end_offset`: with `success`, where that is made already."""
         assert self._loop is not None
-        self._waiting.append((end_offset, self._loop.time() + self._timeout, connection, encode))
+        self._waiting.append((end_offset, self._loop.time() + self._timeout, connection, encode, success))
 
     def _flushed(self) -> None:
         """Called on the flush thread."""
@@ -75,19 +76,19 @@ class Acks:
         store.dispatch_ready()
         flushed, waiting = store.flushed_offset, self._waiting
         while waiting and waiting[0][0] <= flushed:
-            _, _, connection, encode = waiting.popleft()
-            connection.reply(encode(ResponseCode.SUCCESS, None))
+            _, _, connection, encode, success = waiting.popleft()
+            connection.reply(encode(ResponseCode.SUCCESS, None) if success is None else success)
 
     def _fail_all(self) -> None:
         reason = str(self._store.failure)
         while self._waiting:
-            _, _, connection, encode = self._waiting.popleft()
+            _, _, connection, encode, _ = self._waiting.popleft()
             connection.reply(encode(ResponseCode.SERVICE_NOT_AVAILABLE, reason))
 
     def _scan(self) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
         while self._waiting and self._waiting[0][1] <= now:
-            _, _, connection, encode = self._waiting.popleft()
+            _, _, connection, encode, _ = self._waiting.popleft()
             connection.reply(encode(ResponseCode.FLUSH_DISK_TIMEOUT, "the disk was not reached in time"))
         self._timer = loop.call_later(_SCAN_SECONDS, self._scan)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from sprocketmq.broker.acks import Acks
 from sprocketmq.broker.config import BrokerConfig
@@ -78,7 +79,7 @@ class SendProcessors:
         self._unique_ids = unique_ids
         self._now_ms = now_ms
         self._id_prefix = ""
-        self._straight = StraightSend(store.appender, self.detour)
+        self._straight = StraightSend(store.appender, self.detour, self._park if acks.waits else None)
         self._configure(settings.current)
         self._open_or_close()
         settings.on_change.append(self._configure)
@@ -105,7 +106,7 @@ class SendProcessors:
         self._straight.lanes.clear()
 
     def _open_or_close(self) -> None:
-        self._straight.open = self._pressure.remark is None and not self._acks.waits
+        self._straight.open = self._pressure.remark is None and len(self._acks) < self._waiting_limit
 
     # -- one message --------------------------------------------------------------------------------------------------
 
@@ -247,10 +248,15 @@ class SendProcessors:
             self._straight.lanes[sent.topic] = Lane(queues, self._stats.topic(sent.topic))
         return queues
 
+    @property
+    def _waiting_limit(self) -> int:
+        return self._settings.current.send_thread_pool_queue_capacity
+
     def _check_waiting(self) -> None:
-        capacity = self._settings.current.send_thread_pool_queue_capacity
-        if len(self._acks) >= capacity:
-            raise RequestRefused(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{capacity} sends wait for the disk")
+        if len(self._acks) >= self._waiting_limit:
+            raise RequestRefused(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{self._waiting_limit} sends wait for the disk")
+        if not self._straight.open:
+            self._open_or_close()
 
     def _create(self, sent: SendRequest) -> TopicConfig:
         flag = 0
@@ -306,6 +312,21 @@ class SendProcessors:
 
         self._acks.add(result.end_offset, connection, encode)
         return None
+
+    def _park(
+        self, connection: Connection, request: Command, sent: SendRequest, result: PutResult, success: bytes
+    ) -> None:
+        """Keep the answer of the straight way until the message is on disk."""
+        self._acks.add(result.end_offset, connection, partial(self._late, request, sent, result), success)
+        if len(self._acks) >= self._waiting_limit:
+            self._straight.open = False
+
+    def _late(self, request: Command, sent: SendRequest, result: PutResult, code: int, remark: str | None) -> bytes:
+        key = find_property(sent.properties, _UNIQUE_KEY)
+        return self._encode(
+            request, code, remark, self._id(result.commit_offset), sent.queue_id, result.queue_offset,
+            None if key is None else key.decode("utf-8", "replace"),
+        )  # fmt: skip
 
     def _not_stored(self, request: Command, result: PutResult) -> Reply:
         failure = self._store.failure

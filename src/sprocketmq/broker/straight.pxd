@@ -8,7 +8,7 @@ from sprocketmq.store.append cimport Appender, PutResult
 
 import cython
 
-cdef bytes _DELAY, _TIMER, _TRANSACTION, _POP, _MULTI, _TRANSIENT, _UNIQUE_KEY, _HEX
+cdef bytes _DELAY, _TIMER, _TRANSACTION, _POP, _MULTI, _TRANSIENT, _NO_WAIT, _UNIQUE_KEY, _HEX
 cdef int _LANGUAGE
 cdef int _VERSION
 
@@ -23,13 +23,14 @@ cdef class StraightSend:
     cdef public dict lanes
     cdef readonly Appender appender
     cdef public object detour
+    cdef public object park
     cdef public bytes suffix
     cdef tuple _binary
     cdef tuple _json
     cdef Py_ssize_t _key_at
     cdef Py_ssize_t _key_end
 
-    @cython.locals(sent=SendRequest, lane=Lane, properties=bytes, result=PutResult)
+    @cython.locals(sent=SendRequest, lane=Lane, properties=bytes, result=PutResult, answer=bytes)
     cpdef object send(self, object connection, Command request)
 
     cdef bint fits(self, SendRequest sent, Lane lane) except -1

@@ -2,7 +2,8 @@
 """The straight way of a send: from the frame to the log to the answer, without a detour through Python objects.
 
 It takes single messages for topics that have been admitted, with a unique key and nothing special about them, while
-the broker is neither busy nor waits for the disk. All others go the `detour`, which can do everything.
+the broker is not busy. All others go the `detour`, which can do everything. Where an answer waits for the disk, it is
+made at once and left with `park`.
 
 A message's properties are stored as they came, followed by what the broker adds. The answer is written in one go:
 
@@ -32,13 +33,15 @@ if not cython.compiled:
 
 #: Properties that take a message off this way, by their first letters.
 _DELAY, _TIMER, _TRANSACTION, _POP = b"DELAY\x01", b"TIMER_D", b"TRAN_MSG\x01", b"POP_CK\x01"
-_MULTI, _TRANSIENT = b"INNER_MULTI_DISPATCH\x01", b"__RMQ.TRANSIENT."
+_MULTI, _TRANSIENT, _NO_WAIT = b"INNER_MULTI_DISPATCH\x01", b"__RMQ.TRANSIENT.", b"WAIT\x01false"
 _UNIQUE_KEY = b"UNIQ_KEY\x01"
 _HEX = b"0123456789ABCDEF"
 _LANGUAGE = int(LanguageCode.PYTHON)
 _VERSION = VERSION
 
 Detour = Callable[[Any, Command, SendRequest], Any]
+#: Keeps the answer until the message is safe.
+Park = Callable[[Any, Command, SendRequest, PutResult, bytes], None]
 
 
 class Lane:
@@ -52,8 +55,9 @@ class Lane:
 class StraightSend:
     """`open` is false while every send must go the detour."""
 
-    def __init__(self, appender: Appender, detour: Detour) -> None:
+    def __init__(self, appender: Appender, detour: Detour, park: Park | None = None) -> None:
         self.open = True
+        self.park = park
         self.lanes: dict[str, Lane] = {}
         self.appender = appender
         self.detour = detour
@@ -95,8 +99,13 @@ class StraightSend:
         lane.counter.count += 1
         lane.counter.size += result.size
         if request.serialize_type == 0:
-            return self.json_answer(request.opaque, sent, result)
-        return self.binary_answer(request.opaque, sent, result)
+            answer = self.json_answer(request.opaque, sent, result)
+        else:
+            answer = self.binary_answer(request.opaque, sent, result)
+        if self.park is None or request.flag != 0:  # nobody waits for the answer of a oneway send
+            return answer
+        self.park(connection, request, sent, result, answer)
+        return None
 
     def fits(self, sent: SendRequest, lane: Lane) -> bool:
         """Whether there is nothing special about the message; notes where its unique key is."""
@@ -212,6 +221,8 @@ def is_special(p: Octets, at: int, length: int) -> bool:
         return same(p, at, _TIMER, 0, 7) or (length > 9 and same(p, at, _TRANSACTION, 0, 9))
     if first == 0x50:  # P
         return same(p, at, _POP, 0, 7)
+    if first == 0x57:  # W
+        return length == 10 and same(p, at, _NO_WAIT, 0, 10)
     if first == 0x49:  # I
         return length > 21 and same(p, at, _MULTI, 0, 21)
     return first == 0x5F and length > 16 and same(p, at, _TRANSIENT, 0, 16)

@@ -71,7 +71,8 @@ class LogFlusher:
             self._thread.join()
 
     def wake(self) -> None:
-        self._wake.set()
+        if not self._wake.is_set():  # asked after every append, and much cheaper than setting it again
+            self._wake.set()
 
     def flush_soon(self) -> None:
         """Have the thread flush what is written now, however little it is."""

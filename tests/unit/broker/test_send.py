@@ -207,11 +207,25 @@ async def test_under_sync_flush_an_answer_means_the_message_is_on_disk(
 ) -> None:
     broker = await start_broker(flushDiskType="SYNC_FLUSH")
     caller = Caller(broker)
-    answer = await caller.send(body=b"safe")
-    assert answer.code == ResponseCode.SUCCESS
-    assert broker.store.flushed_offset == broker.store.log.max_offset
+    for number in range(2):  # the second goes the straight way
+        answer = await caller.send(body=b"safe")
+        assert answer.code == ResponseCode.SUCCESS
+        assert fields(answer)["queueOffset"] == str(number)
+        assert broker.store.flushed_offset == broker.store.log.max_offset
     assert b'"T"' in (tmp_path / "store/config/topics.json").read_bytes()
-    assert [record.body for record in records(await caller.pull())] == [b"safe"]
+    assert [record.body for record in records(await caller.pull())] == [b"safe", b"safe"]
+    await caller.client.close(grace=0.1)
+
+
+async def test_a_disk_that_is_late_is_told_with_the_id_of_the_message(start_broker: StartBroker) -> None:
+    broker = await start_broker(flushDiskType="SYNC_FLUSH", syncFlushTimeout="1")
+    caller = Caller(broker)
+    await caller.send()
+    broker.store.on_progress = None  # nobody hears of the disk any more
+    answer = await caller.send()
+    assert answer.code == ResponseCode.FLUSH_DISK_TIMEOUT
+    assert (fields(answer)["queueOffset"], fields(answer)["transactionId"]) == ("1", KEY)
+    assert (await caller.send(WAIT="false")).code == ResponseCode.SUCCESS
     await caller.client.close(grace=0.1)
 
 
@@ -232,6 +246,7 @@ async def test_counts_are_kept_per_topic(broker: Broker, caller: Caller) -> None
 async def test_only_so_many_sends_wait_for_the_disk(start_broker: StartBroker) -> None:
     broker = await start_broker(flushDiskType="SYNC_FLUSH", sendThreadPoolQueueCapacity="1")
     caller = Caller(broker)
+    assert (await caller.send()).code == ResponseCode.SUCCESS  # the topic is known: the next goes the straight way
     broker.store.on_progress = None  # nobody hears of the disk any more
     waiting = asyncio.ensure_future(caller.send())
     while not len(broker.acks):  # noqa: ASYNC110 - the broker has no event for it
@@ -242,4 +257,6 @@ async def test_only_so_many_sends_wait_for_the_disk(start_broker: StartBroker) -
     broker.store.flush()
     broker.acks.progress()
     assert (await waiting).code == ResponseCode.SUCCESS
+    broker.acks.start()
+    assert (await caller.send()).code == ResponseCode.SUCCESS
     await caller.client.close(grace=0.1)
