@@ -91,6 +91,10 @@ class ConsumerOffsets:
         self.take_reset(group, topic, queue_id)
         self.commit(group, topic, queue_id, offset)
 
+    def is_reset(self, group: str, topic: str, queue_id: int) -> bool:
+        """Whether a reset is pending."""
+        return queue_id in self.resets.get(f"{topic}{SEPARATOR}{group}", ())
+
     def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
         """The pending reset of this queue, which is over with this call."""
         key = f"{topic}{SEPARATOR}{group}"

@@ -52,11 +52,12 @@ class MessageKinds:
         self.revive = Revive(
             settings, store, broker.topics, broker.offsets, clock, self.put, lambda: self.timer.delivered_ms
         )
-        order = PopOrder(broker.offsets, clock)
+        self.order = order = PopOrder(broker.offsets, clock)
         self.pops = PopProcessors(
             settings, store, broker.topics, broker.groups, broker.offsets, stats, clock, self.revive, order,
             broker.pulls.long_polls,
         )  # fmt: skip
+        order.on_free = self.pops.polls.wake
         self.acks = PopAcks(settings, store, broker.topics, clock, self.revive, order)
         self.assignments = Assignments(
             settings, broker.topics, broker.consumers, broker.registration, broker.client, broker.files,
@@ -101,6 +102,7 @@ class MessageKinds:
         if self._settings.current.timer_wheel_enable:
             self.timer.start()
         self.revive.load()
+        self.order.alarm.start()
         self.assignments.load()
         self.checks.start()
         for job in self._jobs:
@@ -115,6 +117,7 @@ class MessageKinds:
         for job in self._jobs:
             job.stop()
         self.checks.alarm.stop()
+        self.order.alarm.stop()
         self.halves.write_marks()
         self.schedule.stop()
         self.timer.stop()

@@ -68,6 +68,7 @@ class _Taken:
     rest: int = 0
     starts: list[str] = field(default_factory=list)
     offsets: list[str] = field(default_factory=list)
+    times: list[str] = field(default_factory=list)
 
 
 class PopProcessors:
@@ -222,7 +223,7 @@ class PopProcessors:
             return
         offsets = [record.queue_offset for record in records]
         if header.order:
-            self._order.taken(
+            taken.times += self._order.taken(
                 topic, group, queue_id, offsets, result.next_begin_offset, taken.pop_time, header.invisible_time,
                 header.attempt_id,
             )  # fmt: skip
@@ -304,6 +305,7 @@ class PopProcessors:
             rest_num=taken.rest,
             start_offset_info=";".join(taken.starts),
             msg_offset_info=";".join(taken.offsets),
+            order_count_info=";".join(taken.times) or None,
         )
         return request.reply(ext_fields=to_ext_fields(header), body=b"".join(taken.messages))
 

@@ -57,8 +57,9 @@ class PopAcks:
         topic = info.real_topic(header.topic, header.consumer_group)
         self._check(topic, header.queue_id, header.offset)
         if info.revive_queue_id == ORDERLY:
-            self._order.hide(topic, header.consumer_group, header.queue_id, header.offset, header.invisible_time)
-            return self._changed(request, info.pop_time, header.invisible_time, ORDERLY)
+            until = now + header.invisible_time
+            self._order.hide(topic, header.consumer_group, header.queue_id, header.offset, info.pop_time, until)
+            return self._changed(request, info.pop_time, until - info.pop_time, ORDERLY)
         check_point = CheckPoint(
             start_offset=header.offset, pop_time=now, invisible_time=header.invisible_time, topic=topic,
             group=header.consumer_group, queue_id=header.queue_id, broker_name=info.broker_name,
@@ -80,7 +81,7 @@ class PopAcks:
         topic = info.real_topic(asked, group)
         self._check(topic, queue_id, offset)
         if info.revive_queue_id == ORDERLY:
-            self._order.ack(topic, group, queue_id, offset)
+            self._order.ack(topic, group, queue_id, offset, info.pop_time)
             return
         ack = PopAck(
             offsets=(offset,), start_offset=info.start_offset, topic=topic, group=group, queue_id=queue_id,
@@ -95,7 +96,7 @@ class PopAcks:
             self._check(topic, batch.queue_id, offset)
         if batch.revive_queue_id == ORDERLY:
             for offset in offsets:
-                self._order.ack(topic, batch.consumer_group, batch.queue_id, offset)
+                self._order.ack(topic, batch.consumer_group, batch.queue_id, offset, batch.pop_time)
         elif offsets:
             ack = PopAck(
                 offsets=offsets, start_offset=batch.start_offset, topic=topic, group=batch.consumer_group,

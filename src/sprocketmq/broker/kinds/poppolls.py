@@ -47,7 +47,7 @@ class PopPolls:
         for place in waiting.places:
             if place not in self._places:
                 self._places[place] = set()
-                self._long_polls.listen(*place, self._arrived)
+                self._long_polls.listen(*place, self.wake)
             self._places[place].add(waiting)
         waiting.timer = asyncio.get_running_loop().call_later(seconds, self._serve, waiting, True)
         return True
@@ -57,8 +57,8 @@ class PopPolls:
         for waiting in list(self._waiting):
             self._serve(waiting, True)
 
-    def _arrived(self, topic: str, queue_id: int) -> None:
-        """A message has come: those who wait look at the end of this turn of the loop."""
+    def wake(self, topic: str, queue_id: int) -> None:
+        """A message has come, or may be taken again: those who wait look at the end of this turn of the loop."""
         for waiting in self._places.get((topic, queue_id), ()):
             if not waiting.woken:
                 waiting.woken = True

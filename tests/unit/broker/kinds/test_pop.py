@@ -223,6 +223,25 @@ async def test_orderly_pops_wait_for_what_was_taken_before(broker: Broker, calle
     assert bodies(await pop(caller, order=True)) == [b"2", b"3"]
 
 
+async def test_an_orderly_pop_waits_until_the_queue_is_free(
+    broker: Broker, caller: Caller, connect: Connect, clock: FakeClock
+) -> None:
+    for number in range(2):
+        await caller.send(body=str(number).encode())
+    first = await pop(caller, order=True, maxMsgNums=1)
+    waiting = asyncio.create_task(pop(connect(), order=True, maxMsgNums=1, pollTime=5000))
+    await until(lambda: len(broker.kinds.pops.polls) == 1)
+    await ack(caller, infos(first)[0])
+    second = await waiting
+    assert (bodies(second), fields(second)["orderCountInfo"]) == ([b"1"], "0 0 0")
+    waiting = asyncio.create_task(pop(connect(), order=True, maxMsgNums=1, pollTime=5000))
+    await until(lambda: len(broker.kinds.pops.polls) == 1)
+    clock.now += INVISIBLE_MS
+    broker.kinds.order.alarm.ring()
+    again = await waiting
+    assert (bodies(again), fields(again)["orderCountInfo"]) == ([b"1"], "0 qo0%1 1;0 0 1")
+
+
 async def test_an_orderly_notification_knows_what_is_taken(broker: Broker, caller: Caller) -> None:
     await caller.send()
     header: dict[str, Any] = {"consumerGroup": "G", "topic": "T", "queueId": 0, "pollTime": 0, "bornTime": 0}

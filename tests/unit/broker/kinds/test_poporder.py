@@ -7,7 +7,7 @@ from sprocketmq.broker.offsets import ConsumerOffsets
 from sprocketmq.store.configfiles import consumer_offsets_file
 from sprocketmq.store.files import Disk
 
-from ..house import FakeClock
+from ..house import START_MS, FakeClock
 
 
 @pytest.fixture
@@ -24,9 +24,9 @@ def order(offsets: ConsumerOffsets, clock: FakeClock) -> PopOrder:
 
 def test_a_queue_is_blocked_until_all_is_acknowledged(order: PopOrder, offsets: ConsumerOffsets) -> None:
     assert order.is_blocked("T", "G", 0, None)
-    order.ack("T", "G", 0, 4)
+    order.ack("T", "G", 0, 4, START_MS)
     assert (order.is_blocked("T", "G", 0, None), offsets.query("G", "T", 0)) == (True, 3)
-    order.ack("T", "G", 0, 3)
+    order.ack("T", "G", 0, 3, START_MS)
     assert (order.is_blocked("T", "G", 0, None), offsets.query("G", "T", 0)) == (False, 5)
 
 
@@ -41,7 +41,7 @@ def test_the_same_attempt_may_take_again(order: PopOrder) -> None:
 
 
 def test_a_message_may_be_hidden_longer(order: PopOrder, clock: FakeClock) -> None:
-    order.hide("T", "G", 0, 3, 5000)
+    order.hide("T", "G", 0, 3, START_MS, START_MS + 5000)
     clock.now += 4999
     assert order.is_blocked("T", "G", 0, None)
     clock.now += 1
@@ -51,3 +51,36 @@ def test_a_message_may_be_hidden_longer(order: PopOrder, clock: FakeClock) -> No
 def test_other_groups_and_queues_are_free(order: PopOrder) -> None:
     assert not order.is_blocked("T", "other", 0, None)
     assert not order.is_blocked("T", "G", 1, None)
+
+
+def test_an_acknowledgement_of_an_earlier_take_changes_nothing(order: PopOrder, offsets: ConsumerOffsets) -> None:
+    order.ack("T", "G", 0, 3, START_MS - 1)
+    assert (order.is_blocked("T", "G", 0, None), offsets.query("G", "T", 0)) == (True, 3)
+
+
+@pytest.mark.parametrize("moved_to", [3, 0])
+def test_an_offset_that_is_set_ends_the_take(order: PopOrder, offsets: ConsumerOffsets, moved_to: int) -> None:
+    offsets.reset("G", "T", 0, moved_to)
+    assert not order.is_blocked("T", "G", 0, None)
+
+
+def test_a_take_tells_how_often_its_messages_were_taken_before(order: PopOrder, clock: FakeClock) -> None:
+    clock.now += 1000
+    assert order.taken("T", "G", 0, [3, 4, 5], 6, clock.now, 1000, "a") == ["0 qo0%3 1", "0 qo0%4 1", "0 0 0"]
+    assert order.taken("T", "G", 0, [3, 4], 5, clock.now, 1000, "a") == ["0 qo0%3 1", "0 qo0%4 1", "0 0 1"]
+    assert order.taken("T", "G", 0, [3], 4, clock.now, 1000, "b") == ["0 qo0%3 2", "0 0 2"]
+
+
+def test_who_waits_is_told_when_a_queue_is_free(order: PopOrder, clock: FakeClock) -> None:
+    told: list[tuple[str, int]] = []
+    order.on_free = lambda topic, queue_id: told.append((topic, queue_id))
+    order.hide("T", "G", 0, 4, START_MS, START_MS + 2000)
+    clock.now += 1000
+    order.alarm.ring()
+    assert told == []
+    clock.now += 1000
+    order.alarm.ring()
+    assert told == [("T", 0)]
+    order.taken("T", "G", 0, [3], 4, clock.now, 1000, None)
+    order.ack("T", "G", 0, 3, clock.now)
+    assert told == [("T", 0), ("T", 0)]
