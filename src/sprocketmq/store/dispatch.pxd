@@ -41,7 +41,7 @@ cdef class Dispatcher:
     )
     cdef QueueCursor queue_of(self, unsigned char* p, long long commit_offset)
 
-    @cython.locals(kind=int, tags_code=cython.longlong)
+    @cython.locals(kind=int, tags_code=cython.longlong, in_entry=cython.longlong)
     cdef void dispatch(
         self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long commit_offset,
         int size, int sys_flag, long long queue_offset, long long store_timestamp,

@@ -124,10 +124,10 @@ class Dispatcher:
         self.scan(p, at, end)
         self.store_timestamp = store_timestamp
         if (kind == 0 or kind == TRANSACTION_COMMIT) and self.belongs(cursor, queue_offset, commit_offset + size):
-            tags_code = self.tags_code(cursor, p, store_timestamp)
-            if self.extend is not None:
-                tags_code = self.extend(cursor, tags_code, store_timestamp, cut(p, at, end))
-            cursor.put(commit_offset, size, tags_code)
+            tags_code = in_entry = self.tags_code(cursor, p, store_timestamp)
+            if self.extend is not None:  # the entry then has the address of the unit that has the code
+                in_entry = self.extend(cursor, tags_code, store_timestamp, cut(p, at, end))
+            cursor.put(commit_offset, size, in_entry)
             cursor.store_timestamp = store_timestamp
             if cursor.watched and self.on_dispatch is not None:
                 self.on_dispatch(

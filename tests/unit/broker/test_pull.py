@@ -142,6 +142,19 @@ async def parked(broker: Broker, pull: asyncio.Task[Command]) -> None:
         await asyncio.sleep(0)
 
 
+async def test_a_parked_pull_with_tags_is_woken_where_queues_are_extended(start_broker: StartBroker) -> None:
+    broker = await start_broker(enableConsumeQueueExt="true", enableCalcFilterBitMap="true")
+    producer, consumer = Caller(broker), Caller(broker)
+    await producer.send(TAGS="A")
+    pull = asyncio.ensure_future(consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION, expression="A"))
+    await parked(broker, pull)
+    for tag in "BA":
+        await producer.send(body=tag.encode(), TAGS=tag)
+    assert bodies(await pull) == [b"A"]
+    for caller in (producer, consumer):
+        await caller.client.close(grace=0.1)
+
+
 async def test_a_parked_pull_is_woken_by_a_message(broker: Broker, connect: Connect) -> None:
     consumer, producer = connect(), connect()
     await producer.send(body=b"old")
