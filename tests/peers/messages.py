@@ -92,6 +92,7 @@ class Received:
     store_timestamp: int = 0
     store_host: str | None = None
     reconsume_times: int = 0
+    prepared_transaction_offset: int = 0
     transaction_id: str | None = None
 
     @property
@@ -127,6 +128,7 @@ _RECEIVED_KEYS = {
     "storeTimestamp": "store_timestamp",
     "storeHost": "store_host",
     "reconsumeTimes": "reconsume_times",
+    "preparedTransactionOffset": "prepared_transaction_offset",
     "transactionId": "transaction_id",
 }
 

@@ -58,11 +58,11 @@ class OffsetProcessors:
 
     def update(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(UpdateConsumerOffsetRequestHeader, request.ext_fields)
-        if self._topics.get(header.topic) is None:
-            raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"no topic {header.topic}")
-        if self._groups.get(header.consumer_group) is None:
+        if header.consumer_group not in self._groups.configs:  # a commit creates no group, unlike a pull
             remark = f"no group {header.consumer_group}"
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)
+        if self._topics.get(header.topic) is None:
+            raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"no topic {header.topic}")
         if header.queue_id < 0 or header.commit_offset < 0:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "queueId and commitOffset must not be negative")
         self._offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)

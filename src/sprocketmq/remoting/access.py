@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import ConfigError, RequestRefused
+from sprocketmq.logs import Events
 from sprocketmq.remoting.peer import Peer
 
 if TYPE_CHECKING:
     from sprocketmq.protocol.command import Command
     from sprocketmq.remoting.connection import Connection
     from sprocketmq.remoting.processors import Handler, Reply
+
+events = Events(__name__)
 
 
 class AdminAccess:
@@ -27,9 +30,10 @@ class AdminAccess:
         address = ip_address(peer.host)
         return any(network is None or address in network for network in self._networks)
 
-    def check(self, connection: Connection) -> None:
+    def check(self, connection: Connection, request: Command) -> None:
         """RequestRefused when the peer may not change things."""
         if not self.allows(connection.peer):
+            events.warning("change refused", code=request.code, peer=connection.peer)
             remark = f"{connection.peer.host} may not change this server; its adminAllowFrom does not list it"
             raise RequestRefused(ResponseCode.NO_PERMISSION, remark)
 
@@ -37,7 +41,7 @@ class AdminAccess:
         """`handler`, for those who are allowed."""
 
         def guarded(connection: Connection, request: Command) -> Reply:
-            self.check(connection)
+            self.check(connection, request)
             return handler(connection, request)
 
         return guarded

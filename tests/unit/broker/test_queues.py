@@ -46,6 +46,7 @@ async def test_a_new_group_begins_at_0_in_a_young_queue_and_decides_itself_in_ot
 
 async def test_a_committed_offset_is_never_forgotten(caller: Caller, start_broker: StartBroker, broker: Broker) -> None:
     await caller.send()
+    await caller.heartbeat("G")
     update = RequestCode.UPDATE_CONSUMER_OFFSET
     assert (await ask(caller, update, consumerGroup="G", commitOffset=7)).code == 0
     assert await query(caller) == (0, "7")  # though it is beyond the queue's end
@@ -56,5 +57,9 @@ async def test_a_committed_offset_is_never_forgotten(caller: Caller, start_broke
 
 
 async def test_commits_for_what_does_not_exist_are_refused(caller: Caller) -> None:
-    answer = await ask(caller, RequestCode.UPDATE_CONSUMER_OFFSET, consumerGroup="G", commitOffset=7)
-    assert answer.code == ResponseCode.TOPIC_NOT_EXIST
+    commit = {"consumerGroup": "G", "commitOffset": 7}
+    assert (
+        await ask(caller, RequestCode.UPDATE_CONSUMER_OFFSET, **commit)
+    ).code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
+    await caller.heartbeat("G")
+    assert (await ask(caller, RequestCode.UPDATE_CONSUMER_OFFSET, **commit)).code == ResponseCode.TOPIC_NOT_EXIST

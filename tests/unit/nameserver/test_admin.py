@@ -13,6 +13,17 @@ from sprocketmq.remoting import Peer
 
 from .conftest import Caller
 
+#: What mqadmin 4.9.8 and 5.3.3, rocketmq-dashboard, brokers and clients send to a nameserver.
+CODES = [
+    100, 101, 102, 103, 104, 105, 106, 205, 206, 216, 217, 219, 224, 304, 311, 312, 313, 318, 319, 322, 327, 901, 904,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("code", CODES)
+async def test_no_code_is_answered_as_unknown(call: Caller, code: int) -> None:
+    answer = await call(code)
+    assert answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED, answer.remark
+
 
 async def test_keys_and_values(call: Caller) -> None:
     where: dict[str, Any] = {"namespace": "ns", "key": "k"}

@@ -1,4 +1,7 @@
-"""What tools may ask for and this broker has not: answered with a code and a reason, so that nobody waits."""
+"""What tools may ask for and this broker has not: answered with a code and a reason, so that nobody waits.
+
+That a request code is not supported at all is said of what RocketMQ's broker does not know either, outside a container.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ REFUSALS: dict[int, tuple[int, str]] = {
             RequestCode.GET_COLD_DATA_FLOW_CTR_INFO,
             RequestCode.SET_COMMITLOG_READ_MODE,
         ),
-        (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, _NO_COLD_DATA),
+        (ResponseCode.SYSTEM_ERROR, _NO_COLD_DATA),
     ),
     **dict.fromkeys(
         (RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS, RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON),
@@ -48,14 +51,7 @@ REFUSALS: dict[int, tuple[int, str]] = {
     **dict.fromkeys(
         (RequestCode.ADD_BROKER, RequestCode.REMOVE_BROKER), (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, _NO_CONTAINER)
     ),
-    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: (
-        ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
-        "this broker has no static topics",
-    ),
-    RequestCode.POP_ROLLBACK: (
-        ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
-        "this broker keeps POP's records in the revive topic alone, there is nothing to export",
-    ),
+    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: (ResponseCode.SYSTEM_ERROR, "this broker has no static topics"),
 }
 
 

@@ -6,6 +6,7 @@ from sprocketmq.broker.kinds.schedule import Schedule
 from sprocketmq.broker.offsets import ConsumerOffsets
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
+from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.ha import HARuntimeInfo
 from sprocketmq.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
@@ -14,6 +15,8 @@ from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.ha import ResetMasterFlushOffsetHeader
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.store import MessageStore
+
+events = Events(__name__)
 
 
 class ReplicationProcessors:
@@ -41,9 +44,10 @@ class ReplicationProcessors:
         body = HARuntimeInfo(master=True, master_commit_log_max_offset=self._store.log.max_offset)
         return request.reply(body=codec.encode(body))
 
-    def reset_master_flush_offset(self, _connection: Connection, request: Command) -> Reply:
+    def reset_master_flush_offset(self, connection: Connection, request: Command) -> Reply:
         """Meant for slaves; a master has nothing to set."""
-        from_ext_fields(ResetMasterFlushOffsetHeader, request.ext_fields)
+        header = from_ext_fields(ResetMasterFlushOffsetHeader, request.ext_fields)
+        events.info("master flush offset not used", offset=header.master_flush_offset, peer=connection.peer)
         return request.reply()
 
     def epochs(self, _connection: Connection, _request: Command) -> Reply:

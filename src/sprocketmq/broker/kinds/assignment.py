@@ -73,13 +73,15 @@ class Assignments:
         if kept is not None:
             self.modes = {topic: dict(groups) for topic, groups in kept.message_request_mode_map.items()}
 
-    def set_mode(self, _connection: Connection, request: Command) -> Reply:
+    def set_mode(self, connection: Connection, request: Command) -> Reply:
         body = codec.decode(SetMessageRequestModeRequestBody, request.body)
         if names.is_retry_topic(body.topic):
             raise RequestRefused(ResponseCode.NO_PERMISSION, "a retry topic is consumed as its group consumes")
         self.modes.setdefault(body.topic, {})[body.consumer_group] = body
         self._file.save(MessageRequestModeSerializeWrapper(message_request_mode_map=self.modes))
-        events.info("request mode set", topic=body.topic, group=body.consumer_group, mode=body.mode.name)
+        events.info(
+            "request mode set", topic=body.topic, group=body.consumer_group, mode=body.mode.name, peer=connection.peer
+        )
         return request.reply()
 
     async def query(self, _connection: Connection, request: Command) -> Reply:

@@ -92,6 +92,7 @@ class PopProcessors:
         table.add(RequestCode.PEEK_MESSAGE, self.peek)
         table.add(RequestCode.NOTIFICATION, self.notify)
         table.add(RequestCode.POLLING_INFO, self.polling_info)
+        table.add(RequestCode.POP_ROLLBACK, self.roll_back)
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -150,6 +151,10 @@ class PopProcessors:
         topic = self._allow(header.topic, header.consumer_group, header.queue_id, 1)
         queues = self._watched(topic, header.consumer_group, header.queue_id)
         return request.reply(ext_fields={"pollingNum": str(self.polls.count(queues))})
+
+    def roll_back(self, _connection: Connection, request: Command) -> Reply:
+        """Brings records from RocksDB back to the revive topic, says RocketMQ; here they are never anywhere else."""
+        return request.reply()
 
     # -- may it pop, and what? -----------------------------------------------------------------------------------------
 

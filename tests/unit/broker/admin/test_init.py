@@ -12,12 +12,19 @@ from ..conftest import StartBroker
 from ..house import Caller
 from .conftest import become_a_stranger
 
-#: What mqadmin 4.9.8 and 5.3.3 and rocketmq-dashboard send to a broker, save what message kinds answer.
+#: What mqadmin 4.9.8 and 5.3.3 and rocketmq-dashboard send to a broker.
 ADMIN_CODES = [
     17, 18, 21, 25, 26, 28, 29, 30, 31, 32, 33, 43, 45, 50, 51, 52, 53, 200, 201, 202, 203, 204, 207, 208, 215, 222,
     223, 225, 300, 303, 305, 306, 307, 308, 309, 314, 315, 316, 317, 321, 323, 328, 329, 343, 345, 351, 352, 353, 354,
     355, 361, 513, 902, 903, 907, 908, 1007, 2001, 2002, 2003, 2004, *range(3001, 3011), 200056,
 ]  # fmt: skip
+#: What clients and their tools send besides.
+CLIENT_CODES = [
+    10, 11, 12, 14, 15, 34, 35, 36, 37, 38, 41, 42, 46, 310, 320, 324, 325, 370, 400, 401, *range(200050, 200056),
+    200151,
+]  # fmt: skip
+#: Apache's broker does not know these either: they are for a container of brokers.
+CONTAINER_CODES = {RequestCode.ADD_BROKER, RequestCode.REMOVE_BROKER}
 
 
 _NAMES = """
@@ -30,7 +37,13 @@ jstackEnable
 
 
 def test_every_code_has_a_processor(broker: Broker) -> None:
-    assert set(ADMIN_CODES) <= broker.table.codes()
+    assert {*ADMIN_CODES, *CLIENT_CODES} <= broker.table.codes()
+
+
+@pytest.mark.parametrize("code", sorted({*ADMIN_CODES, *CLIENT_CODES} - CONTAINER_CODES))
+async def test_no_code_is_answered_as_unknown(caller: Caller, code: int) -> None:
+    answer = await caller(code)
+    assert answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED, answer.remark
 
 
 @pytest.mark.parametrize("code", sorted(CHANGES & set(ADMIN_CODES)))

@@ -10,6 +10,7 @@ from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.broker.settings import is_runtime, shown
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.config import settings_of
+from sprocketmq.logs import LogfmtFormatter
 from sprocketmq.properties_file import parse_properties
 
 from ..conftest import StartBroker
@@ -66,6 +67,24 @@ async def test_changes_take_effect_are_logged_and_outlive_a_restart(
         (b"", ResponseCode.INVALID_PARAMETER),
         (b"\xff\xfe", ResponseCode.INVALID_PARAMETER),
         (b"traceOn=\\u12", ResponseCode.INVALID_PARAMETER),
+        (b"storePathCommitLog=../../etc", ResponseCode.NO_PERMISSION),
+        (b"listenPort=80", ResponseCode.NO_PERMISSION),
+        (b"bindAddress=0.0.0.0", ResponseCode.NO_PERMISSION),
+        (b"brokerName=broker-b", ResponseCode.NO_PERMISSION),
+        (b"brokerConfigPath=/etc/passwd", ResponseCode.INVALID_PARAMETER),
+        (b"rocketmqHome=/tmp", ResponseCode.INVALID_PARAMETER),
+        (b"traceOn=false\r\nstorePathRootDir=/tmp/evil\r\n", ResponseCode.NO_PERMISSION),
+        (b"traceOn=false\\r\\nnamesrvAddr\\=192.0.2.1", ResponseCode.INVALID_PARAMETER),
+        (b"fileReservedTime=48\\nadminAllowFrom\\=*", ResponseCode.INVALID_PARAMETER),
+        (b"fileReservedTime=/etc/passwd", ResponseCode.INVALID_PARAMETER),
+        (b"fileReservedTime=0x30", ResponseCode.INVALID_PARAMETER),
+        (b"fileReservedTime=99999999999999999999999", ResponseCode.INVALID_PARAMETER),
+        (b"fileReservedTime=4.5", ResponseCode.INVALID_PARAMETER),
+        (b"fileReservedTime=", ResponseCode.INVALID_PARAMETER),
+        (b"deleteWhen=04;rm -rf /", ResponseCode.INVALID_PARAMETER),
+        (b"messageDelayLevel=1s", ResponseCode.NO_PERMISSION),
+        (b"__class__=x", ResponseCode.INVALID_PARAMETER),
+        (b"=x", ResponseCode.INVALID_PARAMETER),
     ],
 )
 async def test_a_change_that_is_refused_changes_nothing(caller: Caller, broker: Broker, body: bytes, code: int) -> None:
@@ -80,6 +99,14 @@ async def test_a_change_that_is_refused_changes_nothing(caller: Caller, broker: 
     assert path.read_bytes() == kept
     assert broker.settings.current is current
     assert broker.settings.store is store
+
+
+async def test_a_refusal_is_logged_with_its_peer_on_one_line(caller: Caller, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "sprocketmq"):
+        await caller(RequestCode.UPDATE_BROKER_CONFIG, b"evil\\r\\nlevel\\=info=/tmp/evil")
+    (record,) = [each for each in caplog.records if each.message == "configuration change refused"]
+    assert str(record.__dict__["fields"]["peer"]).startswith("127.0.0.1:")
+    assert len(LogfmtFormatter().format(record).splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,8 @@ final class Commands {
         clients.remove(client);
         producers.remove(client);
         listeners.remove(client);
-        return gone.getClass().getMethod("shutdown").invoke(gone);
+        try (Hurry hurry = new Hurry()) {
+            return gone.getClass().getMethod("shutdown").invoke(gone);
+        }
     }
 }

@@ -32,7 +32,7 @@ final class MqAdmin {
         PrintStream err = System.err;
         System.setOut(capture.out);
         System.setErr(capture.err);
-        try {
+        try (Hurry hurry = new Hurry()) {
             MQAdminStartup.main0(command.getJSONArray("args").toArray(new String[0]), null);
         } finally {
             running = null;
