@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from bench.many_topics import resident_kb
+
 from sprocketmq._pure import form
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.message import Message
@@ -62,7 +63,7 @@ async def fill(broker: Broker, count: int, figures: dict[str, object]) -> None:
         if number % STEP == 0:
             await asyncio.sleep(0)
         if (number + 1) % (count // 10) == 0:
-            while behind(broker):
+            while behind(broker):  # noqa: ASYNC110 - the timer tells nobody of it
                 await asyncio.sleep(0.01)
             gc.collect()
             memory.append(resident_kb())
