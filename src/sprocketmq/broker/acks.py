@@ -11,6 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from sprocketmq.broker.counters import Counter
 from sprocketmq.codes import ResponseCode
 from sprocketmq.logs import Events
 from sprocketmq.remoting import Connection
@@ -31,7 +32,7 @@ class Acks:
         self.waits = store.config.sync_flush
         self._store = store
         self._timeout = store.config.sync_flush_timeout / 1000
-        self._waiting: deque[tuple[int, float, Connection, Encode, bytes | None]] = deque()
+        self._waiting: deque[tuple[int, float, Connection, Encode, bytes | None, Counter | None]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._called = False
@@ -51,10 +52,16 @@ class Acks:
             self._timer.cancel()
         self._loop = None
 
-    def add(self, end_offset: int, connection: Connection, encode: Encode, success: bytes | None = None) -> None:
-        """Answer when the log is flushed up to `end_offset`: with `success`, where that is made already."""
+    def add(
+        self, end_offset: int, connection: Connection, encode: Encode, success: bytes | None = None,
+        counter: Counter | None = None,
+    ) -> None:  # fmt: skip
+        """Answer when the log is flushed up to `end_offset`: with `success`, where that is made already.
+
+        `counter` is told how long that took.
+        """
         assert self._loop is not None
-        self._waiting.append((end_offset, self._loop.time() + self._timeout, connection, encode, success))
+        self._waiting.append((end_offset, self._loop.time() + self._timeout, connection, encode, success, counter))
 
     def _flushed(self) -> None:
         """Called on the flush thread."""
@@ -75,20 +82,23 @@ class Acks:
             return
         store.dispatch_ready()
         flushed, waiting = store.flushed_offset, self._waiting
+        began = asyncio.get_running_loop().time() + self._timeout
         while waiting and waiting[0][0] <= flushed:
-            _, _, connection, encode, success = waiting.popleft()
+            _, deadline, connection, encode, success, counter = waiting.popleft()
+            if counter is not None:
+                counter.micros += int((began - deadline) * 1e6)
             connection.reply(encode(ResponseCode.SUCCESS, None) if success is None else success)
 
     def _fail_all(self) -> None:
         reason = str(self._store.failure)
         while self._waiting:
-            _, _, connection, encode, _ = self._waiting.popleft()
+            _, _, connection, encode, *_ = self._waiting.popleft()
             connection.reply(encode(ResponseCode.SERVICE_NOT_AVAILABLE, reason))
 
     def _scan(self) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
         while self._waiting and self._waiting[0][1] <= now:
-            _, _, connection, encode, _ = self._waiting.popleft()
+            _, _, connection, encode, *_ = self._waiting.popleft()
             connection.reply(encode(ResponseCode.FLUSH_DISK_TIMEOUT, "the disk was not reached in time"))
         self._timer = loop.call_later(_SCAN_SECONDS, self._scan)

@@ -3,3 +3,5 @@
 cdef class Counter:
     cdef public long long count
     cdef public long long size
+    cdef public long long micros
+    cdef public object history

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Counter:
-    """How many, and how many bytes."""
+    """How many, how many bytes, and how many microseconds it took; `history` is for whoever samples it."""
 
     def __init__(self) -> None:
         self.count = 0
         self.size = 0
+        self.micros = 0
+        self.history: Any = None

@@ -15,6 +15,7 @@ and the offset to go on from:
 from __future__ import annotations
 
 import asyncio
+import time
 
 from sprocketmq.broker.clients import ConsumerTable
 from sprocketmq.broker.groups import GroupTable
@@ -75,6 +76,7 @@ class PullProcessors:
         self._consumers = consumers
         self._offsets = offsets
         self._stats = stats
+        self._looked_ns = 0
         self._moved = moved
         self.long_polls = LongPolls(store, self._serve_parked)
 
@@ -166,10 +168,13 @@ class PullProcessors:
                 low = self._store.min_offset(pull.topic, pull.queue_id)
                 high = self._store.max_offset(pull.topic, pull.queue_id)
                 return GetResult(GetStatus.OFFSET_RESET, offset, low, high)
-        return self._store.get_message(
+        began = time.perf_counter_ns()
+        result = self._store.get_message(
             pull.consumer_group, pull.topic, pull.queue_id, pull.queue_offset, pull.max_msg_nums,
             MAX_BYTES if pull.max_msg_bytes is None else pull.max_msg_bytes, wanted,
         )  # fmt: skip
+        self._looked_ns = time.perf_counter_ns() - began
+        return result
 
     def _answer(
         self, request: Command, pull: PullRequest, group: SubscriptionGroupConfig, result: GetResult, code: int
@@ -185,7 +190,9 @@ class PullProcessors:
 
     def _count(self, pull: PullRequest, result: GetResult, code: int) -> None:
         if code == ResponseCode.SUCCESS:
-            self._stats.got(pull.consumer_group, pull.topic, result.count, result.size)
+            self._stats.got(
+                pull.consumer_group, pull.topic, pull.queue_id, result.count, result.size, self._looked_ns // 1000
+            )
             self._offsets.pull(pull.consumer_group, pull.topic, pull.queue_id, result.next_begin_offset)
             return
         self._stats.missed += 1

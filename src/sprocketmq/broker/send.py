@@ -17,6 +17,7 @@ from functools import partial
 
 from sprocketmq.broker.acks import Acks
 from sprocketmq.broker.config import BrokerConfig
+from sprocketmq.broker.counters import Counter
 from sprocketmq.broker.message import TRANSACTION_BITS, Interceptor, Message, is_special
 from sprocketmq.broker.pressure import Pressure
 from sprocketmq.broker.settings import Settings
@@ -158,9 +159,9 @@ class SendProcessors:
         )  # fmt: skip
         if result.status != 0:
             return self._not_stored(request, result)
-        self._stats.put(message.topic, 1, result.size)
+        counter = self._stats.put(message.topic, queue_id, 1, result.size)
         if self._acks.waits and _WAIT_FALSE not in properties:
-            return self._wait(connection, request, result, self._id(result.commit_offset), queue_id, key)
+            return self._wait(connection, request, result, self._id(result.commit_offset), queue_id, key, counter)
         return encode_send_reply(
             request, 0, None, f"{self._id_prefix}{result.commit_offset:016X}", queue_id, result.queue_offset, key,
             self._region, self._traced,
@@ -194,10 +195,10 @@ class SendProcessors:
         result = message.put_to(self._store)
         if result.status != 0:
             return self._not_stored(request, result)
-        self._stats.put(message.topic, 1, result.size)
+        counter = self._stats.put(message.topic, message.queue_id, 1, result.size)
         if self._acks.waits and message.waits:
             return self._wait(
-                connection, request, result, self._id(result.commit_offset), queue_id, key,
+                connection, request, result, self._id(result.commit_offset), queue_id, key, counter,
                 recall_handle=message.recall_handle,
             )  # fmt: skip
         return self._encode(
@@ -221,10 +222,10 @@ class SendProcessors:
         )  # fmt: skip
         if result.status != 0:
             return self._not_stored(request, result)
-        self._stats.put(sent.topic, result.count, result.size)
+        counter = self._stats.put(sent.topic, queue_id, result.count, result.size)
         ids = join_ids(self._id_prefix.encode(), result.commit_offsets or [result.commit_offset])
         if self._acks.waits and properties.get("WAIT") != "false":
-            return self._wait(connection, request, result, ids, queue_id, key)
+            return self._wait(connection, request, result, ids, queue_id, key, counter)
         return self._encode(request, 0, None, ids, queue_id, result.queue_offset, key)
 
     # -- may it be sent? ----------------------------------------------------------------------------------------------
@@ -245,7 +246,7 @@ class SendProcessors:
             raise RequestRefused(ResponseCode.NO_PERMISSION, f"topic {sent.topic} may not be written")
         queues = max(topic.read_queue_nums, topic.write_queue_nums)
         if not config.start_accept_send_request_time_stamp and sent.topic[:1] != "%":
-            self._straight.lanes[sent.topic] = Lane(queues, self._stats.topic(sent.topic))
+            self._straight.lanes[sent.topic] = Lane(queues, self._stats.topic(sent.topic).grow(queues))
         return queues
 
     @property
@@ -301,7 +302,7 @@ class SendProcessors:
 
     def _wait(
         self, connection: Connection, request: Command, result: PutResult, msg_id: str, queue_id: int,
-        key: str | None, recall_handle: str | None = None,
+        key: str | None, counter: Counter, recall_handle: str | None = None,
     ) -> Reply:  # fmt: skip
         """Answer when the message is on disk."""
         if request.is_oneway:
@@ -310,14 +311,15 @@ class SendProcessors:
         def encode(code: int, remark: str | None) -> bytes:
             return self._encode(request, code, remark, msg_id, queue_id, result.queue_offset, key, recall_handle)
 
-        self._acks.add(result.end_offset, connection, encode)
+        self._acks.add(result.end_offset, connection, encode, counter=counter)
         return None
 
     def _park(
-        self, connection: Connection, request: Command, sent: SendRequest, result: PutResult, success: bytes
-    ) -> None:
+        self, connection: Connection, request: Command, sent: SendRequest, result: PutResult, success: bytes,
+        counter: Counter,
+    ) -> None:  # fmt: skip
         """Keep the answer of the straight way until the message is on disk."""
-        self._acks.add(result.end_offset, connection, partial(self._late, request, sent, result), success)
+        self._acks.add(result.end_offset, connection, partial(self._late, request, sent, result), success, counter)
         if len(self._acks) >= self._waiting_limit:
             self._straight.open = False
 

@@ -1,198 +1,240 @@
-"""Counters: what was put, per topic, and what was got, per topic and group. Plain integers, counted on the loop.
+"""Counters: what was put and what was got, per queue and group. Plain integers, counted on the loop.
 
-Samples of them are taken every 10 seconds. What happened in the last minute, hour or day is the difference of the
-counter now and the oldest sample of that span; a counter that is younger than the span counts from its birth.
+RocketMQ's names of statistics and the keys they are asked for with:
+
+    TOPIC_PUT_NUMS, TOPIC_PUT_SIZE       topic              QUEUE_PUT_NUMS, QUEUE_PUT_SIZE    topic@queue
+    GROUP_GET_NUMS, GROUP_GET_SIZE       topic@group        QUEUE_GET_NUMS, QUEUE_GET_SIZE    topic@queue@group
+    TOPIC_PUT_LATENCY                    queue@topic        GROUP_GET_LATENCY                 queue@topic@group
+    SNDBCK_PUT_NUMS, DLQ_PUT_NUMS, SNDBCK2DLQ_TIMES, GROUP_CK_NUMS, GROUP_ACK_NUMS            topic@group
+    BROKER_PUT_NUMS, BROKER_GET_NUMS, each also with _WITHOUT_SYSTEM_TOPIC, BROKER_CK_NUMS, BROKER_ACK_NUMS     cluster
+
+A latency is milliseconds: of a put, how long it waited for the disk; of a get, how long the store looked.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from enum import Enum
+from typing import Any, NamedTuple
 
 from sprocketmq.broker.counters import Counter
+from sprocketmq.broker.histories import MINUTE, SAMPLE_SECONDS, Counted, History, Mornings, Rates, Ticks
+from sprocketmq.protocol.names import is_system_topic
 
-SAMPLE_SECONDS = 10
-#: Samples kept: a minute's every 10 seconds, ten minutes' likewise, an hour's every 10 minutes, a day's every hour.
-_MINUTE, _TEN_MINUTES, _HOUR, _DAY = 6, 60, 6, 24
-_HOUR_STEP, _DAY_STEP = 60, 360
+__all__ = ["SAMPLE_SECONDS", "Figure", "QueueCounters", "Stats", "Unit"]
+
+#: What is counted per topic and group and in nothing else.
+_SENT_BACK, _BURIED, _CHECK_POINT, _ACKED = "SNDBCK_PUT", "DLQ_PUT", "GROUP_CK", "GROUP_ACK"
+_BY_GROUP = {
+    "SNDBCK_PUT_NUMS": _SENT_BACK,
+    "DLQ_PUT_NUMS": _BURIED,
+    "SNDBCK2DLQ_TIMES": _BURIED,
+    "GROUP_CK_NUMS": _CHECK_POINT,
+    "GROUP_ACK_NUMS": _ACKED,
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """What happened in a span of time."""
+class Unit(Enum):
+    """What of a counter a statistic tells."""
 
-    count: int
-    size: int
-    seconds: float
+    NUMS = "NUMS"
+    SIZE = "SIZE"
+    LATENCY = "LATENCY"
+
+
+class Figure(NamedTuple):
+    history: History
+    unit: Unit
+
+
+class QueueCounters:
+    """One for each queue; together they are the topic's."""
+
+    __slots__ = ("history", "queues")
+
+    def __init__(self) -> None:
+        self.queues: list[Counter] = []
+        self.history: History | None = None
+
+    def of(self, queue_id: int) -> Counter:
+        if queue_id >= len(self.queues):
+            self.grow(queue_id + 1)
+        return self.queues[queue_id]
+
+    def grow(self, count: int) -> list[Counter]:
+        """The counters of `count` queues at least."""
+        self.queues += [Counter() for _ in range(count - len(self.queues))]
+        return self.queues
 
     @property
-    def tps(self) -> float:
-        return self.count / self.seconds if self.seconds > 0 else 0.0
+    def count(self) -> int:
+        return sum(counter.count for counter in self.queues)
 
+    @property
+    def size(self) -> int:
+        return sum(counter.size for counter in self.queues)
 
-Sample = tuple[float, int, int]
-
-
-class History:
-    """The samples of one counter, which was 0 at `born`."""
-
-    __slots__ = ("counter", "day", "hour", "minute")
-
-    def __init__(self, counter: Counter, born: float) -> None:
-        self.counter = counter
-        first = (born, 0, 0)
-        self.minute: deque[Sample] = deque([first], maxlen=_MINUTE)
-        self.hour: deque[Sample] = deque([first], maxlen=_HOUR)
-        self.day: deque[Sample] = deque([first], maxlen=_DAY)
-
-    def sample(self, now: float, tick: int) -> None:
-        sample = (now, self.counter.count, self.counter.size)
-        self.minute.append(sample)
-        if tick % _HOUR_STEP == 0:
-            self.hour.append(sample)
-        if tick % _DAY_STEP == 0:
-            self.day.append(sample)
-
-    def window(self, samples: deque[Sample], now: float) -> Window:
-        """From the oldest of `samples` until now."""
-        began, count, size = samples[0]
-        return Window(self.counter.count - count, self.counter.size - size, max(now - began, SAMPLE_SECONDS))
-
-
-class Rates:
-    """How fast the broker's totals grow: the averages of 10 seconds, a minute and ten minutes."""
-
-    SPANS = (1, 6, 60)
-
-    def __init__(self, born: float) -> None:
-        self._samples: deque[tuple[float, tuple[int, ...]]] = deque([(born, ())], maxlen=_TEN_MINUTES + 1)
-
-    def sample(self, now: float, totals: tuple[int, ...]) -> None:
-        self._samples.append((now, totals))
-
-    def tps(self, which: int) -> tuple[float, float, float]:
-        """Of the total at place `which` in the samples."""
-        ten_seconds, minute, ten_minutes = (self._over(which, back) for back in self.SPANS)
-        return ten_seconds, minute, ten_minutes
-
-    def _over(self, which: int, back: int) -> float:
-        ended, last = self._samples[-1]
-        began, first = self._samples[-1 - min(back, len(self._samples) - 1)]
-        if not last or ended <= began:
-            return 0.0
-        return (last[which] - (first[which] if first else 0)) / (ended - began)
-
-
-@dataclass(slots=True)
-class Mornings:
-    """The totals of puts and gets at the last two midnights, local time."""
-
-    day: date | None = None
-    yesterday: tuple[int, int] = (0, 0)
-    today: tuple[int, int] = (0, 0)
-
-    def note(self, day: date, totals: tuple[int, int]) -> None:
-        """Called again and again; the first time on a new day is its morning."""
-        if self.day is not None and day != self.day:
-            self.yesterday, self.today = self.today, totals
-        self.day = day
+    @property
+    def micros(self) -> int:
+        return sum(counter.micros for counter in self.queues)
 
 
 class Stats:
-    """Names and keys as RocketMQ has them; `get` finds the history for VIEW_BROKER_STATS_DATA."""
+    """`get` finds what VIEW_BROKER_STATS_DATA asks for."""
 
     def __init__(self, cluster: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         self.cluster = cluster
-        self.puts: dict[str, Counter] = {}
-        self.gets: dict[str, Counter] = {}
-        self.send_backs: dict[str, Counter] = {}
+        self.puts: dict[str, QueueCounters] = {}
+        self.gets: dict[str, QueueCounters] = {}
+        self._tallies: dict[str, dict[str, Counter]] = {kind: {} for kind in _BY_GROUP.values()}
         #: Totals of the broker, those of deleted topics too.
         self.broker_puts = Counter()
         self.broker_gets = Counter()
+        self._totals = {
+            "BROKER_PUT_NUMS": self.broker_puts,
+            "BROKER_GET_NUMS": self.broker_gets,
+            "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC": Counter(),
+            "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC": Counter(),
+            "BROKER_CK_NUMS": Counter(),
+            "BROKER_ACK_NUMS": Counter(),
+        }
+        self._gone = {name: Counter() for name in self._totals}
         #: Pulls that found messages, and pulls that did not.
         self.found = 0
         self.missed = 0
         self.mornings = Mornings()
         self.rates = Rates(clock())
-        self._gone_puts = Counter()
-        self._gone_gets = Counter()
-        self._histories: dict[tuple[str, str], History] = {}
-        self._sampled = clock()
-        self._ticks = 0
+        self._ticks = Ticks(clock())
 
-    def topic(self, topic: str) -> Counter:
+    # -- counting -----------------------------------------------------------------------------------------------------
+
+    def topic(self, topic: str) -> QueueCounters:
         """What is put to a topic."""
-        counter = self.puts.get(topic)
-        if counter is None:
-            counter = self.puts[topic] = Counter()
+        counters = self.puts.get(topic)
+        if counters is None:
+            counters = self.puts[topic] = QueueCounters()
+        return counters
+
+    def put(self, topic: str, queue_id: int, count: int, size: int) -> Counter:
+        counter = self.topic(topic).of(queue_id)
+        counter.count += count
+        counter.size += size
         return counter
 
-    def put(self, topic: str, count: int, size: int) -> None:
-        counter = self.topic(topic)
-        counter.count += count
-        counter.size += size
-
-    def got(self, group: str, topic: str, count: int, size: int) -> None:
+    def got(self, group: str, topic: str, queue_id: int, count: int, size: int, micros: int = 0) -> None:
         key = f"{topic}@{group}"
-        counter = self.gets.get(key)
-        if counter is None:
-            counter = self.gets[key] = Counter()
+        counters = self.gets.get(key)
+        if counters is None:
+            counters = self.gets[key] = QueueCounters()
+        counter = counters.of(queue_id)
         counter.count += count
         counter.size += size
+        counter.micros += micros
         self.found += 1
 
     def sent_back(self, group: str, topic: str) -> None:
-        self.send_backs.setdefault(f"{topic}@{group}", Counter()).count += 1
+        self._tally(_SENT_BACK, group, topic, 1)
+
+    def buried(self, group: str, topic: str) -> None:
+        """A message has become a dead letter."""
+        self._tally(_BURIED, group, topic, 1)
+
+    def check_point(self, group: str, topic: str) -> None:
+        """POP has handed messages out."""
+        self._tally(_CHECK_POINT, group, topic, 1)
+
+    def acked(self, group: str, topic: str, count: int) -> None:
+        self._tally(_ACKED, group, topic, count)
+
+    def _tally(self, kind: str, group: str, topic: str, count: int) -> None:
+        self._tallies[kind].setdefault(f"{topic}@{group}", Counter()).count += count
+
+    # -- sums and samples ---------------------------------------------------------------------------------------------
 
     def add_up(self) -> None:
         """Bring the broker's totals up to date."""
-        for total, gone, table in (
-            (self.broker_puts, self._gone_puts, self.puts),
-            (self.broker_gets, self._gone_gets, self.gets),
-        ):
-            total.count = gone.count + sum(counter.count for counter in table.values())
-            total.size = gone.size + sum(counter.size for counter in table.values())
+        for name, table in self._summed():
+            _set(self._totals[name], self._gone[name], table.values())
+            if (own := f"{name}_WITHOUT_SYSTEM_TOPIC") in self._totals:
+                counted = [counters for key, counters in table.items() if not is_system_topic(key.partition("@")[0])]
+                _set(self._totals[own], self._gone[own], counted)
+
+    def _summed(self) -> Iterable[tuple[str, Mapping[str, Counted]]]:
+        yield "BROKER_PUT_NUMS", self.puts
+        yield "BROKER_GET_NUMS", self.gets
+        yield "BROKER_CK_NUMS", self._tallies[_CHECK_POINT]
+        yield "BROKER_ACK_NUMS", self._tallies[_ACKED]
 
     def sample(self, today: date) -> None:
         """Called every SAMPLE_SECONDS."""
         now = self.clock()
         self.add_up()
-        for name, counter in self._all():
-            self._history(name, counter).sample(now, self._ticks)
+        every = list(self._counters())
+        for counter in every:
+            if counter.history is None and counter.count:
+                self._history(counter)
+        tick = self._ticks.next(now)
+        for counter in every:
+            if counter.history is not None:
+                counter.history.sample(tick)
         self.rates.sample(now, (self.broker_puts.count, self.found, self.missed, self.broker_gets.count))
         self.mornings.note(today, (self.broker_puts.count, self.broker_gets.count))
-        self._sampled = now
-        self._ticks += 1
 
-    def _all(self) -> Iterable[tuple[tuple[str, str], Counter]]:
-        for kind, table in (("PUT", self.puts), ("GET", self.gets), ("SNDBCK", self.send_backs)):
-            for key, counter in table.items():
-                yield (kind, key), counter
-        yield ("BROKER_PUT", self.cluster), self.broker_puts
-        yield ("BROKER_GET", self.cluster), self.broker_gets
+    def _counters(self) -> Iterable[Counter | QueueCounters]:
+        for table in (self.puts, self.gets):
+            for counters in table.values():
+                yield counters
+                yield from counters.queues
+        for tally in self._tallies.values():
+            yield from tally.values()
+        yield from self._totals.values()
 
-    def get(self, stats_name: str, key: str) -> History | None:
-        """The history behind a name such as TOPIC_PUT_NUMS; a NUMS name means its count, a SIZE name its size."""
-        kinds = {"TOPIC_PUT": "PUT", "GROUP_GET": "GET", "SNDBCK_PUT": "SNDBCK"}
-        tables = {"PUT": self.puts, "GET": self.gets, "SNDBCK": self.send_backs}
-        prefix, _, unit = stats_name.rpartition("_")
-        if unit not in ("NUMS", "SIZE"):
+    def _history(self, counter: Counter | QueueCounters) -> History:
+        if counter.history is None:
+            counter.history = History(counter, self._ticks)
+        found: History = counter.history
+        return found
+
+    # -- what tools ask -----------------------------------------------------------------------------------------------
+
+    def get(self, stats_name: str, key: str) -> Figure | None:
+        """The figure behind a name such as TOPIC_PUT_NUMS; None when nothing was counted under this key."""
+        counter = self._find(stats_name, key)
+        if counter is None:
             return None
-        if prefix in ("BROKER_PUT", "BROKER_GET") and key == self.cluster:
+        suffix = stats_name.rpartition("_")[2]
+        return Figure(self._history(counter), Unit(suffix) if suffix in ("SIZE", "LATENCY") else Unit.NUMS)
+
+    def _find(self, stats_name: str, key: str) -> Counter | QueueCounters | None:
+        first, _, rest = key.partition("@")
+        match stats_name:
+            case "TOPIC_PUT_NUMS" | "TOPIC_PUT_SIZE":
+                return self.puts.get(key)
+            case "GROUP_GET_NUMS" | "GROUP_GET_SIZE":
+                return self.gets.get(key)
+            case "QUEUE_PUT_NUMS" | "QUEUE_PUT_SIZE":
+                return _queue_of(self.puts.get(first), rest)
+            case "QUEUE_GET_NUMS" | "QUEUE_GET_SIZE":
+                queue, _, group = rest.partition("@")
+                return _queue_of(self.gets.get(f"{first}@{group}"), queue)
+            case "TOPIC_PUT_LATENCY":
+                return _queue_of(self.puts.get(rest), first)
+            case "GROUP_GET_LATENCY":
+                return _queue_of(self.gets.get(rest), first)
+        if stats_name in self._totals and key == self.cluster:
             self.add_up()
-            return self._history((prefix, key), self.broker_puts if prefix == "BROKER_PUT" else self.broker_gets)
-        kind = kinds.get(prefix, "")
-        counter = tables.get(kind, {}).get(key)
-        return None if counter is None else self._history((kind, key), counter)
+            return self._totals[stats_name]
+        return self._tallies.get(_BY_GROUP.get(stats_name, ""), {}).get(key)
 
     def tps(self, stats_name: str, key: str) -> float:
         """How many in a second, over the last minute; 0 when there is no such counter."""
-        history = self.get(stats_name, key)
-        return 0.0 if history is None else history.window(history.minute, self.clock()).tps
+        figure = self.get(stats_name, key)
+        return 0.0 if figure is None else figure.history.window(MINUTE, self.clock()).tps
+
+    # -- what is gone -------------------------------------------------------------------------------------------------
 
     def forget_topic(self, topic: str) -> None:
         self._forget(lambda name, _group: name == topic)
@@ -201,19 +243,26 @@ class Stats:
         self._forget(lambda _name, owner: owner == group)
 
     def _forget(self, is_gone: Callable[[str, str], bool]) -> None:
-        for kind, table, gone in (
-            ("PUT", self.puts, self._gone_puts),
-            ("GET", self.gets, self._gone_gets),
-            ("SNDBCK", self.send_backs, Counter()),
-        ):
+        self.add_up()
+        tables: list[dict[str, Any]] = [self.puts, self.gets, *self._tallies.values()]
+        for table in tables:
             for key in [key for key in table if is_gone(key.partition("@")[0], key.partition("@")[2])]:
-                counter = table.pop(key)
-                gone.count += counter.count
-                gone.size += counter.size
-                self._histories.pop((kind, key), None)
+                del table[key]
+        before = {name: (total.count, total.size) for name, total in self._totals.items()}
+        self.add_up()
+        for name, (count, size) in before.items():
+            self._gone[name].count += count - self._totals[name].count
+            self._gone[name].size += size - self._totals[name].size
+        self.add_up()
 
-    def _history(self, name: tuple[str, str], counter: Counter) -> History:
-        found = self._histories.get(name)
-        if found is None:
-            found = self._histories[name] = History(counter, self._sampled)
-        return found
+
+def _set(total: Counter, gone: Counter, counters: Iterable[Counted]) -> None:
+    each = list(counters)
+    total.count = gone.count + sum(counter.count for counter in each)
+    total.size = gone.size + sum(counter.size for counter in each)
+
+
+def _queue_of(counters: QueueCounters | None, queue_id: str) -> Counter | None:
+    if counters is None or not queue_id.isdecimal() or int(queue_id) >= len(counters.queues):
+        return None
+    return counters.queues[int(queue_id)]

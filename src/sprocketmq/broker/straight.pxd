@@ -15,7 +15,7 @@ cdef int _VERSION
 
 cdef class Lane:
     cdef public int queues
-    cdef public Counter counter
+    cdef public list counters
 
 
 cdef class StraightSend:
@@ -30,7 +30,7 @@ cdef class StraightSend:
     cdef Py_ssize_t _key_at
     cdef Py_ssize_t _key_end
 
-    @cython.locals(sent=SendRequest, lane=Lane, properties=bytes, result=PutResult, answer=bytes)
+    @cython.locals(sent=SendRequest, lane=Lane, counter=Counter, properties=bytes, result=PutResult, answer=bytes)
     cpdef object send(self, object connection, Command request)
 
     cdef bint fits(self, SendRequest sent, Lane lane) except -1

@@ -41,15 +41,15 @@ _VERSION = VERSION
 
 Detour = Callable[[Any, Command, SendRequest], Any]
 #: Keeps the answer until the message is safe.
-Park = Callable[[Any, Command, SendRequest, PutResult, bytes], None]
+Park = Callable[[Any, Command, SendRequest, PutResult, bytes, Counter], None]
 
 
 class Lane:
-    """An admitted topic: its queues, and what has been put."""
+    """An admitted topic: its queues, and what has been put to each."""
 
-    def __init__(self, queues: int, counter: Counter) -> None:
+    def __init__(self, queues: int, counters: list[Counter]) -> None:
         self.queues = queues
-        self.counter = counter
+        self.counters = counters
 
 
 class StraightSend:
@@ -96,15 +96,16 @@ class StraightSend:
         )  # fmt: skip
         if result.status != 0:
             return self.detour(connection, request, sent)  # it is refused there for the same reason
-        lane.counter.count += 1
-        lane.counter.size += result.size
+        counter = lane.counters[sent.queue_id]
+        counter.count += 1
+        counter.size += result.size
         if request.serialize_type == 0:
             answer = self.json_answer(request.opaque, sent, result)
         else:
             answer = self.binary_answer(request.opaque, sent, result)
         if self.park is None or request.flag != 0:  # nobody waits for the answer of a oneway send
             return answer
-        self.park(connection, request, sent, result, answer)
+        self.park(connection, request, sent, result, answer, counter)
         return None
 
     def fits(self, sent: SendRequest, lane: Lane) -> bool:

@@ -26,6 +26,7 @@ from sprocketmq.broker.admin.figures import FigureProcessors
 from sprocketmq.broker.admin.files import FileProcessors
 from sprocketmq.broker.admin.groups import GroupProcessors
 from sprocketmq.broker.admin.halves import HalfMessageProcessors
+from sprocketmq.broker.admin.lag import FallBehind
 from sprocketmq.broker.admin.offsets import OffsetAdminProcessors
 from sprocketmq.broker.admin.progress import ProgressProcessors
 from sprocketmq.broker.admin.refusals import RefusalProcessors
@@ -96,7 +97,8 @@ def register(broker: Broker) -> None:
     SettingProcessors(broker.settings, broker.registration, clock).add_to(table)
     broker.figures.append(broker.kinds.timer.figures)
     FigureProcessors(
-        broker.settings, store, stats, broker.pressure, broker.acks, broker.kinds.schedule, clock, broker.figures
+        broker.settings, store, stats, broker.pressure, broker.acks, broker.kinds.schedule,
+        FallBehind(store, offsets, clock), clock, broker.figures,
     ).add_to(table)  # fmt: skip
     FileProcessors(store, topics, offsets, broker.consumers).add_to(table)
     ReplicationProcessors(store, offsets, broker.kinds.schedule).add_to(table)

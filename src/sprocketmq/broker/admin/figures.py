@@ -6,14 +6,15 @@ long as the loop is late, whatever pool it would have been in; and no lock is ev
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 
 from sprocketmq.broker.acks import Acks
+from sprocketmq.broker.admin.lag import FallBehind
+from sprocketmq.broker.histories import DAY, HOUR, MINUTE, Span
 from sprocketmq.broker.kinds.schedule import Schedule
 from sprocketmq.broker.pressure import Pressure
 from sprocketmq.broker.settings import Settings
-from sprocketmq.broker.stats import History, Sample, Stats
+from sprocketmq.broker.stats import Figure, Stats, Unit
 from sprocketmq.codes import VERSION, VERSION_NAME, RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.bodies import codec
@@ -37,7 +38,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 class FigureProcessors:
     def __init__(
         self, settings: Settings, store: MessageStore, stats: Stats, pressure: Pressure, acks: Acks,
-        schedule: Schedule, clock: Clock, sources: list[Source],
+        schedule: Schedule, behind: FallBehind, clock: Clock, sources: list[Source],
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
@@ -46,6 +47,7 @@ class FigureProcessors:
         self._acks = acks
         self._clock = clock
         self._schedule = schedule
+        self._behind = behind
         self._sources = sources
 
     def add_to(self, table: ProcessorTable) -> None:
@@ -153,22 +155,26 @@ class FigureProcessors:
 
     def view_stats(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(ViewBrokerStatsDataRequestHeader, request.ext_fields)
-        history = self._stats.get(header.stats_name, header.stats_key)
-        if history is None:
+        figure = self._stats.get(header.stats_name, header.stats_key)
+        if figure is not None:
+            body = BrokerStatsData(
+                stats_minute=self._item(figure, MINUTE),
+                stats_hour=self._item(figure, HOUR),
+                stats_day=self._item(figure, DAY),
+            )
+            return request.reply(body=codec.encode(body))
+        moment = self._behind.get(header.stats_name, header.stats_key)
+        if moment is None:
             remark = f"nothing was counted as {header.stats_name} of {header.stats_key}"
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
-        of_size = header.stats_name.endswith("_SIZE")
-        body = BrokerStatsData(
-            stats_minute=self._item(history, history.minute, of_size),
-            stats_hour=self._item(history, history.hour, of_size),
-            stats_day=self._item(history, history.day, of_size),
-        )
-        return request.reply(body=codec.encode(body))
+        item = BrokerStatsItem(sum=moment, tps=0.0, avgpt=float(moment))
+        return request.reply(body=codec.encode(BrokerStatsData(stats_minute=item, stats_hour=item, stats_day=item)))
 
-    def _item(self, history: History, samples: deque[Sample], of_size: bool) -> BrokerStatsItem:
-        """`avgpt` is the average of one message: its size, or 1."""
-        window = history.window(samples, self._stats.clock())
-        total = window.size if of_size else window.count
+    def _item(self, figure: Figure, span: Span) -> BrokerStatsItem:
+        """`avgpt` is the average of one message: its size, its milliseconds, or 1."""
+        window = figure.history.window(span, self._stats.clock())
+        totals = {Unit.NUMS: window.count, Unit.SIZE: window.size, Unit.LATENCY: window.micros // 1000}
+        total = totals[figure.unit]
         return BrokerStatsItem(
             sum=total, tps=total / window.seconds, avgpt=total / window.count if window.count else 0.0
         )

@@ -11,6 +11,7 @@ from sprocketmq.broker.stats import Stats
 from sprocketmq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
 from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.store.files import Clock
 from sprocketmq.store.store import MessageStore
 
 
@@ -41,3 +42,33 @@ class Lag:
         return OffsetWrapper(
             broker_offset=end, consumer_offset=at, pull_offset=max(pulled, at), last_timestamp=max(stored, 0)
         )
+
+
+class FallBehind:
+    """How far a group is behind the end of the log in one queue, at this moment.
+
+    GROUP_GET_FALL_SIZE is bytes of the log, GROUP_GET_FALL_TIME milliseconds since its next message was stored; both
+    are asked for with `queue@topic@group`.
+    """
+
+    def __init__(self, store: MessageStore, offsets: ConsumerOffsets, clock: Clock) -> None:
+        self._store = store
+        self._offsets = offsets
+        self._clock = clock
+
+    def get(self, stats_name: str, key: str) -> int | None:
+        """None for another name, and for a queue that the group has taken nothing from."""
+        queue, _, topic_and_group = key.partition(SEPARATOR)
+        topic, _, group = topic_and_group.partition(SEPARATOR)
+        if stats_name not in ("GROUP_GET_FALL_SIZE", "GROUP_GET_FALL_TIME") or not queue.isdecimal():
+            return None
+        committed = self._offsets.query(group, topic, int(queue))
+        at = self._offsets.pulled.get(f"{topic}{SEPARATOR}{group}", {}).get(int(queue), committed)
+        if at is None:
+            return None
+        entry = self._store.reader.entry(topic, int(queue), at)
+        if entry is None:
+            return 0
+        if stats_name == "GROUP_GET_FALL_SIZE":
+            return self._store.log.max_offset - entry.commit_offset
+        return max(0, self._clock.now_ms() - self._store.reader.message_store_timestamp(topic, int(queue), at))

@@ -58,7 +58,7 @@ class MessageKinds:
             broker.pulls.long_polls,
         )  # fmt: skip
         order.on_free = self.pops.polls.wake
-        self.acks = PopAcks(settings, store, broker.topics, clock, self.revive, order)
+        self.acks = PopAcks(settings, store, broker.topics, stats, clock, self.revive, order)
         self.assignments = Assignments(
             settings, broker.topics, broker.consumers, broker.registration, broker.client, broker.files,
             store.layout.config,

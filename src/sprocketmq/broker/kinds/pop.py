@@ -241,7 +241,8 @@ class PopProcessors:
         if not self._revive.put_check_point(check_point, taken.revive_queue_id):
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the store takes no check point now")
         self._offsets.commit(group, topic, queue_id, result.next_begin_offset)
-        self._stats.got(group, topic, len(records), result.size)
+        self._stats.got(group, topic, queue_id, len(records), result.size)
+        self._stats.check_point(group, topic)
 
     def _get(
         self, topic: str, group: str, queue_id: int, left: int, wanted: Wanted, init_mode: int = FROM_MIN

@@ -6,6 +6,7 @@ from sprocketmq.broker.kinds.poporder import PopOrder
 from sprocketmq.broker.kinds.poprecords import ORDERLY, CheckPoint, PopAck, parse_extra_info, topic_of
 from sprocketmq.broker.kinds.revive import Revive
 from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.stats import Stats
 from sprocketmq.broker.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -25,11 +26,13 @@ from sprocketmq.store.store import MessageStore
 
 class PopAcks:
     def __init__(
-        self, settings: Settings, store: MessageStore, topics: TopicTable, clock: Clock, revive: Revive, order: PopOrder
-    ) -> None:
+        self, settings: Settings, store: MessageStore, topics: TopicTable, stats: Stats, clock: Clock, revive: Revive,
+        order: PopOrder,
+    ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
         self._topics = topics
+        self._stats = stats
         self._clock = clock
         self._revive = revive
         self._order = order
@@ -80,6 +83,7 @@ class PopAcks:
         info = parse_extra_info(extra_info)
         topic = info.real_topic(asked, group)
         self._check(topic, queue_id, offset)
+        self._stats.acked(group, topic, 1)
         if info.revive_queue_id == ORDERLY:
             self._order.ack(topic, group, queue_id, offset, info.pop_time)
             return
@@ -94,6 +98,7 @@ class PopAcks:
         offsets = tuple(batch.offsets())
         for offset in offsets:
             self._check(topic, batch.queue_id, offset)
+        self._stats.acked(batch.consumer_group, topic, len(offsets))
         if batch.revive_queue_id == ORDERLY:
             for offset in offsets:
                 self._order.ack(topic, batch.consumer_group, batch.queue_id, offset, batch.pop_time)

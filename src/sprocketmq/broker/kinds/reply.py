@@ -146,7 +146,7 @@ class Replies:
         result = message.put_to(self._store)
         if not result.ok:
             return None
-        self._stats.put(message.topic, 1, result.size)
+        self._stats.put(message.topic, message.queue_id, 1, result.size)
         return SendMessageResponseHeader(
             msg_id=offset_message_id(self._store.appender.store_host, result.commit_offset),
             queue_id=message.queue_id,

@@ -84,6 +84,7 @@ class Retries:
             limit = request.max_reconsume_times
         if message.reconsume_times > limit or self._locks.is_locked(group.group_name):
             message.properties[DELAY] = "0"
+            self._stats.buried(group.group_name, message.properties.get(RETRY_TOPIC, message.topic))
             message.topic, message.queue_id = self._dead_letters(group.group_name)
 
     # -- a consumer sends the message back -----------------------------------------------------------------------------
@@ -117,6 +118,7 @@ class Retries:
         properties[WAIT] = "false"
         properties.pop(DELAY, None)
         if record.reconsume_times >= limit or delay_level < 0:
+            self._stats.buried(group.group_name, properties[RETRY_TOPIC])
             properties[DELAY] = "0"
             home = self._dead_letters(group.group_name)
         else:

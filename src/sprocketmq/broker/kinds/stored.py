@@ -68,7 +68,7 @@ class Deliveries:
         if result.status in HOPELESS:
             events.warning("message cannot be delivered", commit_offset=record.commit_offset, topic=home.topic)
         elif result.ok:
-            self._stats.put(home.topic, 1, result.size)
+            self._stats.put(home.topic, home.queue_id, 1, result.size)
         return result.ok or result.status in HOPELESS
 
     def _is_home(self, record: Record, home: Home, properties: dict[str, str]) -> bool:

@@ -121,7 +121,7 @@ class Transactions:
         result = message.put_to(self._store)
         if not result.ok:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the store does not take the message now")
-        self._stats.put(home.topic, 1, result.size)
+        self._stats.put(home.topic, home.queue_id, 1, result.size)
 
 
 def immunity_ms(properties: dict[str, str], default_ms: int) -> int:
