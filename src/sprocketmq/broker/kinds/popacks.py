@@ -63,6 +63,7 @@ class PopAcks:
             until = now + header.invisible_time
             self._order.hide(topic, header.consumer_group, header.queue_id, header.offset, info.pop_time, until)
             return self._changed(request, info.pop_time, until - info.pop_time, ORDERLY)
+        now = max(now, info.pop_time + 1)  # or the acknowledgement of the old check point would settle the new one
         check_point = CheckPoint(
             start_offset=header.offset, pop_time=now, invisible_time=header.invisible_time, topic=topic,
             group=header.consumer_group, queue_id=header.queue_id, broker_name=info.broker_name,

@@ -98,6 +98,8 @@ class PopOrder:
             del self._takes[topic, group, queue_id]
         if self._clock.now_ms() >= take.free_ms:
             self.on_free(topic, queue_id)
+        else:  # perhaps earlier than before
+            self._wake_at(take.free_ms, (topic, group, queue_id))
 
     def hide(self, topic: str, group: str, queue_id: int, offset: int, pop_time: int, until_ms: int) -> None:
         """Keep one message hidden until then."""

@@ -139,6 +139,19 @@ async def test_the_invisible_time_may_be_changed(broker: Broker, caller: Caller,
     assert bodies(await pop(caller)) == [b"body"]
 
 
+async def test_a_change_at_the_very_time_of_the_pop_is_not_taken_for_an_acknowledgement(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    await caller.send()
+    ((queue_id, offset, extra),) = infos(await pop(caller))
+    await caller(
+        RequestCode.CHANGE_MESSAGE_INVISIBLETIME, consumerGroup="G", topic="T", queueId=queue_id, offset=offset,
+        extraInfo=extra, invisibleTime=INVISIBLE_MS,
+    )  # fmt: skip
+    pass_time(broker, clock, INVISIBLE_MS + 4000)
+    assert bodies(await pop(caller)) == [b"body"]
+
+
 async def test_many_are_acknowledged_at_once(broker: Broker, caller: Caller, clock: FakeClock) -> None:
     for _ in range(3):
         await caller.send()

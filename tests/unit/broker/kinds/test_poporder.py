@@ -84,3 +84,13 @@ def test_who_waits_is_told_when_a_queue_is_free(order: PopOrder, clock: FakeCloc
     order.taken("T", "G", 0, [3], 4, clock.now, 1000, None)
     order.ack("T", "G", 0, 3, clock.now)
     assert told == [("T", 0), ("T", 0)]
+
+
+def test_an_acknowledgement_may_bring_the_time_forward(order: PopOrder, clock: FakeClock) -> None:
+    told: list[tuple[str, int]] = []
+    order.on_free = lambda topic, queue_id: told.append((topic, queue_id))
+    order.hide("T", "G", 0, 3, START_MS, START_MS + 500)
+    order.ack("T", "G", 0, 4, START_MS)
+    clock.now += 500
+    order.alarm.ring()
+    assert told == [("T", 0)]
