@@ -1,12 +1,14 @@
 """Frames that no good client sends, from a seeded generator, and peers that send them.
 
 Kinds: pure noise; a valid frame with bits flipped, bytes cut, doubled or put in; lengths that lie; headers of the right
-form with the wrong fields; known requests with arbitrary fields and bodies; JSON that nests without end.
+form with the wrong fields; known requests with arbitrary fields and bodies; requests with just the fields that theirs
+have, and values that fit or nearly fit; JSON that nests without end.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import socket
 import struct
@@ -18,6 +20,7 @@ from sprocketmq.codes import SerializeType
 from sprocketmq.errors import FrameError
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame import FrameDecoder, encode_frame
+from sprocketmq.protocol.headers.registry import HEADERS
 
 _KEYS = [
     *("topic", "brokerName", "brokerAddr", "clusterName", "haServerAddr", "brokerId", "namespace", "key", "value"),
@@ -52,7 +55,7 @@ def frames(seed: int, codes: Sequence[int]) -> Iterator[tuple[bytes, bool]]:
     """Hostile bytes without end, and whether they end where a frame ends; the same for the same seed."""
     random = Random(seed)
     broken = [_noise, _mutated, _mutated, _wrong_length, _deep_json]
-    whole = [_request, _request, _wrong_json]
+    whole = [_request, _known_request, _known_request, _wrong_json]
     while True:
         is_whole = random.random() < 0.6
         yield random.choice(whole if is_whole else broken)(random, codes), is_whole
@@ -76,6 +79,56 @@ def _request(random: Random, codes: Sequence[int]) -> bytes:
             serialize_type=random.choice((SerializeType.JSON, SerializeType.ROCKETMQ)),
         )
     )
+
+
+_NUMBERS = [
+    "0",
+    "0",
+    "1",
+    "2",
+    "-1",
+    "32",
+    "4096",
+    "1700000000000",
+    "2147483647",
+    "2147483648",
+    str((1 << 63) - 1),
+    "x",
+]
+_NAMES = [*("TBW102", "besieged", "G", "G", "T", "%RETRY%G", "DefaultCluster", "SELF_TEST_TOPIC", "127.0.0.1:1", "*")]
+_BODIES = [
+    b"",
+    b"{}",
+    b"[]",
+    b"null",
+    b"key=value",
+    b'{"acks":[{}],"mqs":[{}]}',
+    b'{"clientID":"c","consumerDataSet":[{}]}',
+]
+
+
+def _known_request(random: Random, codes: Sequence[int]) -> bytes:
+    """What the handlers themselves must withstand: hardly anything is refused before it reaches them."""
+    code = random.choice(codes)
+    header = HEADERS.get(code, (None, None))[0]
+    keys = [] if header is None else [(each.metadata["key"], str(each.type)) for each in dataclasses.fields(header)]
+    values = {key: _fitting(random, kind) for key, kind in keys if random.random() < 0.95}
+    body = random.choice((*_BODIES, random.randbytes(20)))
+    serialize_type = (
+        SerializeType.JSON if code > 0x7FFF else random.choice((SerializeType.JSON, SerializeType.ROCKETMQ))
+    )
+    opaque = random.getrandbits(31)
+    return encode_frame(
+        Command(code, opaque=opaque, ext_fields=values, body=body, version=479, serialize_type=serialize_type)
+    )
+
+
+def _fitting(random: Random, kind: str) -> str:
+    if random.random() < 0.05:
+        return random.choice(_VALUES)
+    if "bool" in kind:
+        return random.choice(("true", "false"))
+    return random.choice(_NUMBERS if "int" in kind or "Long" in kind else _NAMES)
 
 
 def _mutated(random: Random, codes: Sequence[int]) -> bytes:

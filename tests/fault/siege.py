@@ -111,7 +111,7 @@ async def besieged_broker(directory: Path, count: int, caplog: pytest.LogCapture
     }  # fmt: skip
     broker = Broker.from_entries(entries)
     await broker.start()
-    question = Command(RequestCode.GET_MAX_OFFSET, ext_fields={"topic": "TBW102", "queueId": "0"})
+    question = Command(RequestCode.GET_MAX_OFFSET, ext_fields={"topic": "BenchmarkTest", "queueId": "0"})
     target = Target(broker.port, sorted(broker.table.codes()), broker.server.connections, question)
     await withstand(target, count, caplog)
     await broker.stop()

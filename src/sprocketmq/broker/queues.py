@@ -23,6 +23,15 @@ from sprocketmq.store.reading import MEMORY_BYTES, Boundary
 from sprocketmq.store.store import MessageStore
 
 
+def is_young(store: MessageStore, topic: str, queue_id: int) -> bool:
+    """Whether the queue's first message is still in memory: a new group begins there, wherever it wanted to begin."""
+    entry = store.reader.entry(topic, queue_id, 0)
+    if entry is None or store.min_offset(topic, queue_id) > 0:
+        return False
+    memory = MEMORY_BYTES * store.config.access_message_in_memory_max_ratio // 100
+    return store.log.max_offset - entry.commit_offset <= memory
+
+
 class OffsetProcessors:
     def __init__(self, store: MessageStore, topics: TopicTable, groups: GroupTable, offsets: ConsumerOffsets) -> None:
         self._store = store
@@ -42,19 +51,11 @@ class OffsetProcessors:
         header = from_ext_fields(QueryConsumerOffsetRequestHeader, request.ext_fields)
         offset = self._offsets.query(header.consumer_group, header.topic, header.queue_id)
         if offset is None and header.set_zero_if_not_found is not False:
-            offset = self._begin(header.topic, header.queue_id)
+            offset = 0 if is_young(self._store, header.topic, header.queue_id) else None
         if offset is None:
             remark = f"group {header.consumer_group} has no offset of this queue yet"
             raise RequestRefused(ResponseCode.QUERY_NOT_FOUND, remark)
         return request.reply(ext_fields={"offset": str(offset)})
-
-    def _begin(self, topic: str, queue_id: int) -> int | None:
-        """Where a new group begins: at 0 in a young queue, whose first message is still in memory; else it decides."""
-        entry = self._store.reader.entry(topic, queue_id, 0)
-        if entry is None or self._store.min_offset(topic, queue_id) > 0:
-            return None
-        memory = MEMORY_BYTES * self._store.config.access_message_in_memory_max_ratio // 100
-        return 0 if self._store.log.max_offset - entry.commit_offset <= memory else None
 
     def update(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(UpdateConsumerOffsetRequestHeader, request.ext_fields)

@@ -22,6 +22,7 @@ from sprocketmq.broker.kinds.poprecords import NORMAL, ORDERLY, RETRY_V1, RETRY_
 from sprocketmq.broker.kinds.revive import Revive
 from sprocketmq.broker.longpoll import LongPolls
 from sprocketmq.broker.offsets import ConsumerOffsets
+from sprocketmq.broker.queues import is_young
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.stats import Stats
 from sprocketmq.broker.subscriptions import TAG, Wanted, wanted_by
@@ -39,6 +40,7 @@ from sprocketmq.protocol.headers.pop import (
     PopMessageRequestHeader,
     PopMessageResponseHeader,
 )
+from sprocketmq.protocol.names import is_retry_topic
 from sprocketmq.protocol.properties import POP_CK, decode_properties, encode_properties
 from sprocketmq.protocol.record import Record, decode_records, encode_record
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
@@ -260,11 +262,11 @@ class PopProcessors:
         known = reset if reset is not None else self._offsets.query(group, topic, queue_id)
         if known is not None:
             return known
-        if init_mode == FROM_MAX:
-            begin = self._store.max_offset(topic, queue_id)
-            self._offsets.commit(group, topic, queue_id, begin)
-            return begin
-        return self._store.min_offset(topic, queue_id)
+        if init_mode != FROM_MAX or is_retry_topic(topic) or is_young(self._store, topic, queue_id):
+            return self._store.min_offset(topic, queue_id)
+        begin = max(0, self._store.max_offset(topic, queue_id) - 1)  # the last one may have come for this very group
+        self._offsets.commit(group, topic, queue_id, begin)
+        return begin
 
     def _may_take(self, header: NotificationRequestHeader, topic: str, queue_id: int) -> bool:
         group = header.consumer_group

@@ -198,11 +198,24 @@ async def test_filters_pass_over_what_does_not_match(broker: Broker, caller: Cal
     assert (await pop(caller, exp="*")).code == ResponseCode.POLLING_TIMEOUT
 
 
-async def test_a_new_group_may_begin_at_the_end(broker: Broker, caller: Caller) -> None:
-    await caller.send()
-    assert (await pop(caller, initMode=1)).code == ResponseCode.POLLING_TIMEOUT
+async def test_a_new_group_may_begin_at_the_end(start_broker: StartBroker) -> None:
+    caller = Caller(await start_broker(accessMessageInMemoryMaxRatio="0"))
+    for text in (b"old", b"last"):
+        await caller.send(body=text)
+    assert bodies(await pop(caller, initMode=1)) == [b"last"]
     await caller.send(body=b"new")
     assert bodies(await pop(caller, initMode=1)) == [b"new"]
+    await caller.client.close(grace=0.1)
+
+
+async def test_a_new_group_reads_a_young_topic_and_its_retries_whole(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    for number in range(2):
+        await caller.send(body=str(number).encode())
+    assert bodies(await pop(caller, initMode=1)) == [b"0", b"1"]
+    pass_time(broker, clock, INVISIBLE_MS + 4000)
+    assert bodies(await pop(caller, initMode=1)) == [b"0", b"1"]
 
 
 async def test_peeking_takes_nothing(broker: Broker, caller: Caller) -> None:
