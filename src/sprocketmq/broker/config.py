@@ -157,6 +157,9 @@ class BrokerConfig(ServerConfig):
     transaction_check_interval: int = setting(
         "transactionCheckInterval", 30_000, "Between checks.", low=10, runtime=True
     )
+    transaction_metric_flush_interval: int = setting(
+        "transactionMetricFlushInterval", 3000, "Between saves of how many are open.", low=10
+    )
     transaction_op_msg_max_size: int = setting("transactionOpMsgMaxSize", 4096, "Bytes of one op message.", low=32)
     transaction_op_batch_interval: int = setting("transactionOpBatchInterval", 3000, "Between op messages.", low=1)
 

@@ -101,6 +101,8 @@ class Stats:
             "BROKER_CK_NUMS": Counter(),
             "BROKER_ACK_NUMS": Counter(),
         }
+        #: Counters of the broker's parts, by names of their own.
+        self.parts: dict[str, Counter] = {}
         self._gone = {name: Counter() for name in self._totals}
         #: Pulls that found messages, and pulls that did not.
         self.found = 0
@@ -191,6 +193,7 @@ class Stats:
         for tally in self._tallies.values():
             yield from tally.values()
         yield from self._totals.values()
+        yield from self.parts.values()
 
     def _history(self, counter: Counter | QueueCounters) -> History:
         if counter.history is None:
@@ -231,8 +234,17 @@ class Stats:
 
     def tps(self, stats_name: str, key: str) -> float:
         """How many in a second, over the last minute; 0 when there is no such counter."""
-        figure = self.get(stats_name, key)
-        return 0.0 if figure is None else figure.history.window(MINUTE, self.clock()).tps
+        counter = self._find(stats_name, key)
+        return 0.0 if counter is None else self._tps(counter)
+
+    def part(self, name: str) -> Counter:
+        return self.parts.setdefault(name, Counter())
+
+    def tps_of_part(self, name: str) -> float:
+        return self._tps(self.part(name))
+
+    def _tps(self, counter: Counter | QueueCounters) -> float:
+        return self._history(counter).window(MINUTE, self.clock()).tps
 
     # -- what is gone -------------------------------------------------------------------------------------------------
 

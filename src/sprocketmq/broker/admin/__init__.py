@@ -101,7 +101,7 @@ def register(broker: Broker) -> None:
         FallBehind(store, offsets, clock), clock, broker.figures,
     ).add_to(table)  # fmt: skip
     FileProcessors(store, topics, offsets, broker.consumers).add_to(table)
-    ReplicationProcessors(store, offsets, broker.kinds.schedule).add_to(table)
+    ReplicationProcessors(store, offsets, broker.kinds.schedule, broker.kinds.timer).add_to(table)
     HalfMessageProcessors(store, broker.kinds.halves, broker.kinds.checks, clock).add_to(table)
     RefusalProcessors().add_to(table)
 

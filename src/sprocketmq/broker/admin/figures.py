@@ -142,14 +142,12 @@ class FigureProcessors:
         return table
 
     def _delayed(self) -> dict[str, str]:
-        """Per delay level the next offset and the end of its queue; timers tell their own figures when there are."""
-        levels = {
+        """Per delay level the next offset and the end of its queue."""
+        return {
             f"scheduleMessageOffset_{level}": f"{offset},{end}"
             for level, (offset, end) in self._schedule.backlog().items()
             if end
         }
-        timers = {"timerReadBehind": "0", "timerOffsetBehind": "0", "timerCongestNum": "0"}
-        return levels | timers | {"timerEnqueueTps": "0.0", "timerDequeueTps": "0.0"}
 
     # -- statistics ---------------------------------------------------------------------------------------------------
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from sprocketmq.broker.kinds.schedule import Schedule
+from sprocketmq.broker.kinds.timer import Timer
 from sprocketmq.broker.offsets import ConsumerOffsets
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
+from sprocketmq.protocol import javajson
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.ha import HARuntimeInfo
 from sprocketmq.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
@@ -20,14 +22,17 @@ events = Events(__name__)
 
 
 class ReplicationProcessors:
-    def __init__(self, store: MessageStore, offsets: ConsumerOffsets, schedule: Schedule) -> None:
+    def __init__(self, store: MessageStore, offsets: ConsumerOffsets, schedule: Schedule, timer: Timer) -> None:
         self._store = store
         self._offsets = offsets
         self._schedule = schedule
+        self._timer = timer
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add(RequestCode.GET_ALL_CONSUMER_OFFSET, self.consumer_offsets)
         table.add(RequestCode.GET_ALL_DELAY_OFFSET, self.delay_offsets)
+        table.add(RequestCode.GET_TIMER_CHECK_POINT, self.timer_check_point)
+        table.add(RequestCode.GET_TIMER_METRICS, self.timer_metrics)
         table.add(RequestCode.GET_BROKER_HA_STATUS, self.status)
         table.add(RequestCode.RESET_MASTER_FLUSH_OFFSET, self.reset_master_flush_offset)
         table.add(RequestCode.GET_BROKER_EPOCH_CACHE, self.epochs)
@@ -39,6 +44,12 @@ class ReplicationProcessors:
     def delay_offsets(self, _connection: Connection, request: Command) -> Reply:
         body = DelayOffsetSerializeWrapper(offset_table=self._schedule.offsets())
         return request.reply(body=codec.encode(body))
+
+    def timer_check_point(self, _connection: Connection, request: Command) -> Reply:
+        return request.reply(body=self._timer.check.encode())
+
+    def timer_metrics(self, _connection: Connection, request: Command) -> Reply:
+        return request.reply(body=javajson.dumps(self._timer.resting.tree()))
 
     def status(self, _connection: Connection, request: Command) -> Reply:
         body = HARuntimeInfo(master=True, master_commit_log_max_offset=self._store.log.max_offset)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from sprocketmq.broker.kinds.numbers import number_in
 from sprocketmq.broker.kinds.progress import SafeProgress
+from sprocketmq.broker.kinds.resting import Resting
 from sprocketmq.broker.offsets import ConsumerOffsets
 from sprocketmq.broker.settings import Settings
 from sprocketmq.logs import Events
@@ -54,8 +55,9 @@ class Half(NamedTuple):
 
 
 class OpenHalves:
-    def __init__(self, store: MessageStore, offsets: ConsumerOffsets, settings: Settings) -> None:
+    def __init__(self, store: MessageStore, offsets: ConsumerOffsets, settings: Settings, resting: Resting) -> None:
         self.progress = SafeProgress(store, self._progress, self._commit)
+        self.resting = resting
         self.open: dict[int, int] = {}
         self._latest: dict[int, int] = {}
         self._marks: list[int] = []
@@ -87,6 +89,7 @@ class OpenHalves:
         if latest is None:
             return
         del self.open[latest]
+        self.resting.add(half.properties.get(REAL_TOPIC, ""), -1)
         self._latest.pop(half.first, None)
         self._marks += sorted({latest, half.record.queue_offset})
         if not self._writing:
@@ -144,6 +147,7 @@ class OpenHalves:
             if half is None:
                 continue
             half = half._replace(first=self.open[offset])
+            self.resting.add(half.properties.get(REAL_TOPIC, ""), 1)
             if self._is_committed(half):
                 self.end(half)
             else:

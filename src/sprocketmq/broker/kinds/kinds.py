@@ -16,6 +16,7 @@ from sprocketmq.broker.kinds.popacks import PopAcks
 from sprocketmq.broker.kinds.poporder import PopOrder
 from sprocketmq.broker.kinds.recall import Recalls
 from sprocketmq.broker.kinds.reply import Replies
+from sprocketmq.broker.kinds.resting import Resting
 from sprocketmq.broker.kinds.retry import Retries
 from sprocketmq.broker.kinds.revive import Revive
 from sprocketmq.broker.kinds.schedule import Schedule
@@ -31,6 +32,8 @@ from sprocketmq.store.configfiles import delay_offsets_file
 if TYPE_CHECKING:
     from sprocketmq.broker.broker import Broker
 
+_SAVE_TIMERS_SECONDS = 10
+
 
 class MessageKinds:
     def __init__(self, broker: Broker) -> None:
@@ -40,10 +43,14 @@ class MessageKinds:
         self._started = False
         deliveries = Deliveries(store, stats)
         self.schedule = Schedule(store, delay_offsets_file(broker.files, store.layout.config), deliveries, clock)
-        self.timer = Timer(settings, store, broker.files, deliveries, clock)
+        timing = Resting(broker.files, store.layout.config / "timermetrics", "timingCount", clock)
+        self.timer = Timer(
+            settings, store, broker.files, deliveries, stats, timing, lambda: broker.topics.configs, clock
+        )
         self.timed = TimedSends(settings, self.timer, clock)
         self.recalls = Recalls(settings, broker.topics, self.put, clock.now_ms)
-        self.halves = OpenHalves(store, broker.offsets, settings)
+        open_halves = Resting(broker.files, store.layout.config / "transactionMetrics", "transactionCount", clock)
+        self.halves = OpenHalves(store, broker.offsets, settings, open_halves)
         self.checks = TransactionChecks(settings, store, broker.topics, broker.producers, self.halves, clock)
         self.transactions = Transactions(settings, store, self.halves, stats, self.checks.expect)
         self.retries = Retries(
@@ -52,7 +59,7 @@ class MessageKinds:
         self.revive = Revive(
             settings, store, broker.topics, broker.offsets, clock, self.put, lambda: self.timer.delivered_ms
         )
-        self.order = order = PopOrder(broker.offsets, clock)
+        self.order = order = PopOrder(broker.offsets, broker.files, store.layout.config, clock)
         self.pops = PopProcessors(
             settings, store, broker.topics, broker.groups, broker.offsets, stats, clock, self.revive, order,
             broker.pulls.long_polls,
@@ -77,6 +84,13 @@ class MessageKinds:
                 "save revive",
                 lambda: settings.current.flush_consumer_offset_interval / 1000,
                 self.revive.progress.begin,
+            ),
+            Periodic("save resting timers", lambda: _SAVE_TIMERS_SECONDS, self.timer.save_resting),
+            Periodic("save order", lambda: settings.current.flush_consumer_offset_interval / 1000, self.order.save),
+            Periodic(
+                "save open transactions",
+                lambda: settings.current.transaction_metric_flush_interval / 1000,
+                self.halves.resting.save,
             ),
         ]
         broker.sends.interceptors += [
@@ -103,6 +117,7 @@ class MessageKinds:
             self.timer.start()
         self.revive.load()
         self.order.alarm.start()
+        self.order.load()
         self.assignments.load()
         self.checks.start()
         for job in self._jobs:
@@ -118,8 +133,10 @@ class MessageKinds:
             job.stop()
         self.checks.alarm.stop()
         self.order.alarm.stop()
+        self.order.save()
         self.halves.write_marks()
         self.schedule.stop()
         self.timer.stop()
         self.revive.progress.save_now()
         self.halves.progress.save_now()
+        self.halves.resting.save()

@@ -2,8 +2,8 @@
 
 A queue gives nothing more to its group while a message of the last take is neither acknowledged nor visible again. The
 group's offset moves to the first that is not acknowledged; when the time is over, the next take begins there, and
-whoever waits for the queue is told. An offset that somebody else has set ends the take. This is kept in memory: after
-a restart the queue is taken from its offset on.
+whoever waits for the queue is told. An offset that somebody else has set ends the take. What is taken is kept in
+consumerOrderInfo.json and outlives a restart; a kill may forget the last of it, and then the queue is free.
 
 An answer says how often its messages were taken before, as `flag qoQUEUE%OFFSET times` for each that was, and for the
 queue as `flag QUEUE times` the least of them; clients show it as the reconsume times.
@@ -13,54 +13,54 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from pathlib import Path
 
 from sprocketmq.broker.kinds.alarm import Alarm
 from sprocketmq.broker.kinds.poprecords import NORMAL
+from sprocketmq.broker.kinds.poptakes import Key, Take, takes_from_tree, takes_to_tree
 from sprocketmq.broker.offsets import ConsumerOffsets
-from sprocketmq.store.files import Clock
+from sprocketmq.errors import BodyError
+from sprocketmq.logs import Events
+from sprocketmq.store.configfiles import json_file
+from sprocketmq.store.files import Clock, Files
 
-#: Topic, group, queue.
-_Key = tuple[str, str, int]
-
-
-@dataclass(slots=True)
-class _Take:
-    offsets: list[int]
-    next_offset: int
-    pop_time: int
-    visible_ms: int
-    attempt_id: str | None
-    #: How often each was taken before, when it was.
-    times: dict[int, int]
-    acked: set[int] = field(default_factory=set)
-    later: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def open(self) -> list[int]:
-        return [offset for offset in self.offsets if offset not in self.acked]
-
-    @property
-    def commit_offset(self) -> int:
-        return next(iter(self.open), self.next_offset)
-
-    @property
-    def free_ms(self) -> int:
-        """When all that is open is visible again."""
-        return max((self.later.get(offset, self.visible_ms) for offset in self.open), default=0)
+events = Events(__name__)
 
 
 class PopOrder:
     """`on_free` is told of every queue (topic, queue id) that may be taken from again."""
 
-    def __init__(self, offsets: ConsumerOffsets, clock: Clock) -> None:
+    def __init__(self, offsets: ConsumerOffsets, files: Files, folder: Path, clock: Clock) -> None:
         self.on_free: Callable[[str, int], object] = lambda _topic, _queue_id: None
         self.alarm = Alarm("pop order", clock, self._ring)
         self._offsets = offsets
         self._clock = clock
-        self._takes: dict[_Key, _Take] = {}
-        self._ends: list[tuple[int, _Key]] = []
-        self._times_set: dict[_Key, int] = {}
+        self._takes: dict[Key, Take] = {}
+        self._ends: list[tuple[int, Key]] = []
+        self._times_set: dict[Key, int] = {}
+        self._file = json_file(files, folder / "consumerOrderInfo.json")
+        self._changed = True
+
+    # -- across restarts ----------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """A file that says something else is no reason not to start: its queues are free."""
+        try:
+            takes = dict(takes_from_tree(self._file.load() or {}))
+        except BodyError as error:
+            events.warning("orderly takes forgotten", reason=error)
+            return
+        self._takes = {key: take for key, take in takes.items() if take.open}
+        for key, take in self._takes.items():
+            self._wake_at(take.free_ms, key)
+
+    def save(self) -> None:
+        """Write the file when something changed since the last time."""
+        if self._changed:
+            self._changed = False
+            self._file.save(takes_to_tree(self._takes))
+
+    # -- takes --------------------------------------------------------------------------------------------------------
 
     def is_blocked(self, topic: str, group: str, queue_id: int, attempt_id: str | None) -> bool:
         """The same attempt may take again what it did not hear of."""
@@ -79,8 +79,9 @@ class PopOrder:
         """Note a take; how often its messages were taken before, in the form of an answer."""
         key = topic, group, queue_id
         times = self._times(self._takes.get(key), offsets, attempt_id)
-        take = _Take(offsets, next_offset, pop_time, pop_time + invisible_time, attempt_id, times)
+        take = Take(offsets, next_offset, pop_time, pop_time + invisible_time, attempt_id, times)
         self._takes[key] = take
+        self._changed = True
         self._offsets.commit(group, topic, queue_id, offsets[0])
         self._wake_at(take.free_ms, key)
         least = min(times.values()) if len(times) == len(offsets) else 0
@@ -93,6 +94,7 @@ class PopOrder:
         if take is None or take.pop_time != pop_time or offset not in take.offsets:
             return
         take.acked.add(offset)
+        take.acked_ms, self._changed = self._clock.now_ms(), True
         self._offsets.commit(group, topic, queue_id, take.commit_offset)
         if not take.open:
             del self._takes[topic, group, queue_id]
@@ -106,14 +108,15 @@ class PopOrder:
         take = self._takes.get((topic, group, queue_id))
         if take is not None and take.pop_time == pop_time:
             take.later[offset] = until_ms
+            self._changed = True
             self._wake_at(take.free_ms, (topic, group, queue_id))
 
-    def _was_moved(self, take: _Take, topic: str, group: str, queue_id: int) -> bool:
+    def _was_moved(self, take: Take, topic: str, group: str, queue_id: int) -> bool:
         if self._offsets.is_reset(group, topic, queue_id):
             return True
         return self._offsets.query(group, topic, queue_id) != take.commit_offset
 
-    def _times(self, before: _Take | None, offsets: list[int], attempt_id: str | None) -> dict[int, int]:
+    def _times(self, before: Take | None, offsets: list[int], attempt_id: str | None) -> dict[int, int]:
         if before is None:
             return {}
         if attempt_id and attempt_id == before.attempt_id:
@@ -123,7 +126,7 @@ class PopOrder:
 
     # -- when the time is over ----------------------------------------------------------------------------------------
 
-    def _wake_at(self, at_ms: int, key: _Key) -> None:
+    def _wake_at(self, at_ms: int, key: Key) -> None:
         """One time for each queue: when it comes and the queue is taken again, the next is set."""
         if at_ms < self._times_set.get(key, at_ms + 1):
             self._times_set[key] = at_ms
@@ -140,7 +143,7 @@ class PopOrder:
         if self._ends:
             self.alarm.set(self._ends[0][0])
 
-    def _end(self, key: _Key, now: int) -> None:
+    def _end(self, key: Key, now: int) -> None:
         take = self._takes.get(key)
         if take is not None and take.free_ms <= now:
             self.on_free(key[0], key[2])

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import asyncio
 from array import array
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +25,10 @@ from pathlib import Path
 from sprocketmq.broker.kinds.alarm import Alarm
 from sprocketmq.broker.kinds.numbers import number_in
 from sprocketmq.broker.kinds.progress import SafeProgress
+from sprocketmq.broker.kinds.resting import Resting
 from sprocketmq.broker.kinds.stored import Deliveries, Home, home_of
 from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.stats import Stats
 from sprocketmq.logs import Events
 from sprocketmq.protocol.hashing import string_hash
 from sprocketmq.protocol.names import TIMER_TOPIC
@@ -51,6 +55,7 @@ TURN = 200
 QUEUE = 0
 _AFTER_REFUSAL_MS = 1000
 _UNREADABLE_MS = 50
+_ENQUEUED, _DEQUEUED = "timers enqueued", "timers dequeued"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +68,9 @@ class _Due:
 
 class Timer:
     def __init__(
-        self, settings: Settings, store: MessageStore, files: Files, deliveries: Deliveries, clock: Clock
-    ) -> None:
+        self, settings: Settings, store: MessageStore, files: Files, deliveries: Deliveries, stats: Stats,
+        resting: Resting, topics: Callable[[], Iterable[str]], clock: Clock,
+    ) -> None:  # fmt: skip
         root = store.layout.root
         self.alarm = Alarm("timer", clock, self._turn)
         self.progress = SafeProgress(store, self._progress, self._save)
@@ -72,11 +78,15 @@ class Timer:
         self._store = store
         self._files = files
         self._deliveries = deliveries
+        self._stats = stats
+        self.resting = resting
+        self._topics = topics
+        self._enqueued, self._dequeued = stats.part(_ENQUEUED), stats.part(_DEQUEUED)
         self._clock = clock
         self._precision = settings.current.timer_precision_ms
         self._check_path: Path = store.layout.config / "timercheck"
         self._wheel_path, self._log_path = root / "timerwheel", root / "timerlog"
-        self._check = TimerCheck()
+        self.check = TimerCheck()
         self._wheel: TimerWheel | None = None
         self._log: TimerLog | None = None
         self._pending = 0
@@ -88,12 +98,10 @@ class Timer:
     # -- across restarts -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        self._check = read_timer_check(self._files, self._check_path)
+        self.check = read_timer_check(self._files, self._check_path)
         now = self._whole(self._clock.now_ms())
-        self.read_time = (
-            max(self._check.read_time, now - SLOTS // 2 * self._precision) if self._check.read_time else now
-        )
-        self._queue_offset = self._check.queue_offset
+        self.read_time = max(self.check.read_time, now - SLOTS // 2 * self._precision) if self.check.read_time else now
+        self._queue_offset = self.check.queue_offset
         if self._files.exists(self._wheel_path):
             self._open()
         self.alarm.start()
@@ -104,14 +112,27 @@ class Timer:
         if self._wheel is None or self._log is None:
             return
         self.progress.save_now()
+        self.resting.save()
         self._saver.shutdown(wait=True)
         self._wheel.close()
         self._log.close()
 
+    def save_resting(self) -> None:
+        """A broker that never had a timer writes no file."""
+        if self._wheel is not None:
+            self.resting.save()
+
     def figures(self) -> dict[str, str]:
-        """For an operator: timers that rest in the wheel, and messages that are not in it yet."""
+        """For an operator: seconds of delay, timers that rest in the wheel, messages that are not in it yet, rates."""
         behind = self._store.max_offset(TIMER_TOPIC, QUEUE) - self._queue_offset
-        return {"timerCongestNum": str(self._pending), "timerOffsetBehind": str(max(behind, 0))}
+        late_ms = self._whole(self._clock.now_ms()) - self.delivered_ms
+        return {
+            "timerReadBehind": str(max(late_ms, 0) // 1000),
+            "timerCongestNum": str(self._pending),
+            "timerOffsetBehind": str(max(behind, 0)),
+            "timerEnqueueTps": str(self._stats.tps_of_part(_ENQUEUED)),
+            "timerDequeueTps": str(self._stats.tps_of_part(_DEQUEUED)),
+        }
 
     def _open(self) -> tuple[TimerWheel, TimerLog]:
         if self._wheel is not None and self._log is not None:
@@ -124,6 +145,8 @@ class Timer:
             self._queue_offset = max(self._queue_offset, record.queue_offset + 1)
         if not self._store.report.clean:
             self._relink(self._wheel, self._log)
+        if not self._store.report.clean or not self.resting.load():
+            self._recount(self._log)
         self._pending = sum(
             slot.number for slot in self._wheel.written() if slot.time * self._precision >= self.read_time
         )
@@ -136,17 +159,27 @@ class Timer:
             if unit.time >= self.read_time:
                 wheel.add(unit.time, position, -1 if unit.magic & DELETE else 1)
 
+    def _recount(self, log: TimerLog) -> None:
+        """How many rest for each topic; a unit knows its topic by the hash alone."""
+        names = {string_hash(topic): topic for topic in self._topics()}
+        found = Tally(
+            names.get(unit.topic_hash, "")
+            for _position, unit in log.units(log.begin)
+            if unit.time >= self.read_time and not unit.magic & DELETE
+        )
+        self.resting.begin({topic: count for topic, count in found.items() if topic})
+
     def _progress(self) -> tuple[int, int, int]:
         return self.read_time, 0 if self._log is None else self._log.end, self._queue_offset
 
     def _save(self, progress: tuple[int, int, int]) -> None:
         """On a thread, for it waits for the disk."""
         read_time, position, queue_offset = progress
-        self._check = TimerCheck(
+        self.check = TimerCheck(
             read_time=read_time, log_position=position, queue_offset=queue_offset, master_queue_offset=queue_offset,
-            state_version=self._check.state_version, timestamp=self._clock.now_ms(), counter=self._check.counter + 1,
+            state_version=self.check.state_version, timestamp=self._clock.now_ms(), counter=self.check.counter + 1,
         )  # fmt: skip
-        self._saver.submit(self._write, self._check)
+        self._saver.submit(self._write, self.check)
 
     def _write(self, check: TimerCheck) -> None:
         """Wheel and log first: what `timercheck` says is behind us must not be missing from them."""
@@ -196,6 +229,9 @@ class Timer:
         )  # fmt: skip
         wheel.add(time, log.append(unit), -1 if deletes else 1)
         self._pending += 1
+        self._enqueued.count += 1
+        if not deletes:
+            self.resting.add(properties.get(REAL_TOPIC, ""), 1)
         return True
 
     def _rolled(self, magic: int, time: int, now: int) -> tuple[int, int]:
@@ -230,7 +266,7 @@ class Timer:
         elif self._pending > 0:
             self.alarm.set(self.read_time + self._precision)
         if self._log is not None and self._progress() != (
-            self._check.read_time, self._check.log_position, self._check.queue_offset
+            self.check.read_time, self.check.log_position, self.check.queue_offset
         ):  # fmt: skip
             asyncio.get_running_loop().call_soon(self.progress.begin)
 
@@ -278,11 +314,19 @@ class Timer:
             events.warning("timer lost its message", position=due.positions[-1])
             return True
         properties = decode_properties(record.properties)
+        dealt = self._deal(unit, record, properties, due.deleted)
+        if dealt:
+            self._dequeued.count += 1
+            if not unit.magic & DELETE:
+                self.resting.add(properties.get(REAL_TOPIC, ""), -1)
+        return dealt
+
+    def _deal(self, unit: Unit, record: Record, properties: dict[str, str], deleted: frozenset[str]) -> bool:
         if unit.magic & ROLL:
             properties[TIMER_ROLL_TIMES] = str((number_in(properties.get(TIMER_ROLL_TIMES)) or 0) + 1)
             return self._deliveries.deliver(record, Home(TIMER_TOPIC, QUEUE), properties)
         key = properties.get(UNIQUE_KEY, "")
-        if unit.magic & DELETE or key in due.deleted or f"{properties.get(REAL_TOPIC)}+{key}" in due.deleted:
+        if unit.magic & DELETE or key in deleted or f"{properties.get(REAL_TOPIC)}+{key}" in deleted:
             return True
         return self._deliver(record, properties, unit.write_time)
 

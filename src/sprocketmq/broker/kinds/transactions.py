@@ -28,6 +28,7 @@ from sprocketmq.protocol.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
     DELAY,
     PRODUCER_GROUP,
+    REAL_TOPIC,
     TIMER_DELAY_MS,
     TIMER_DELAY_SEC,
     TIMER_DELIVER_MS,
@@ -72,10 +73,12 @@ class Transactions:
         message.sys_flag = with_transaction_type(message.sys_flag, 0)
         redirect(message, TRANSACTION_HALF_TOPIC, QUEUE)
         immunity = immunity_ms(properties, self._settings.current.transaction_time_out)
-        message.on_stored.append(lambda result: self._opened(result, immunity))
+        topic = properties[REAL_TOPIC]
+        message.on_stored.append(lambda result: self._opened(result, topic, immunity))
 
-    def _opened(self, result: PutResult, immunity: int) -> None:
+    def _opened(self, result: PutResult, topic: str, immunity: int) -> None:
         self._halves.opened(result.queue_offset)
+        self._halves.resting.add(topic, 1)
         self._on_opened(result.queue_offset, result.store_timestamp + immunity)
 
     def end(self, _connection: Connection, request: Command) -> Reply:

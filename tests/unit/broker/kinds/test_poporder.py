@@ -1,23 +1,25 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sprocketmq.broker.kinds.poporder import PopOrder
 from sprocketmq.broker.offsets import ConsumerOffsets
-from sprocketmq.store.configfiles import consumer_offsets_file
+from sprocketmq.store.configfiles import consumer_offsets_file, json_file
 from sprocketmq.store.files import Disk
 
 from ..house import START_MS, FakeClock
 
 
 @pytest.fixture
-def offsets(clock: FakeClock, tmp_path_factory: pytest.TempPathFactory) -> ConsumerOffsets:
-    return ConsumerOffsets(consumer_offsets_file(Disk(), tmp_path_factory.mktemp("config")), clock)
+def offsets(clock: FakeClock, tmp_path: Path) -> ConsumerOffsets:
+    return ConsumerOffsets(consumer_offsets_file(Disk(), tmp_path), clock)
 
 
 @pytest.fixture
-def order(offsets: ConsumerOffsets, clock: FakeClock) -> PopOrder:
-    found = PopOrder(offsets, clock)
+def order(offsets: ConsumerOffsets, clock: FakeClock, tmp_path: Path) -> PopOrder:
+    found = PopOrder(offsets, Disk(), tmp_path, clock)
     found.taken("T", "G", 0, [3, 4], 5, clock.now, 1000, "attempt")
     return found
 
@@ -94,3 +96,43 @@ def test_an_acknowledgement_may_bring_the_time_forward(order: PopOrder, clock: F
     clock.now += 500
     order.alarm.ring()
     assert told == [("T", 0)]
+
+
+async def test_takes_outlive_a_restart(
+    order: PopOrder, offsets: ConsumerOffsets, clock: FakeClock, tmp_path: Path
+) -> None:
+    order.ack("T", "G", 0, 3, START_MS)
+    order.hide("T", "G", 0, 4, START_MS, START_MS + 5000)
+    order.save()
+    again = PopOrder(offsets, Disk(), tmp_path, clock)
+    again.load()
+    clock.now += 4000
+    assert again.is_blocked("T", "G", 0, "other")
+    assert not again.is_blocked("T", "G", 0, "attempt")
+    clock.now += 1000
+    assert not again.is_blocked("T", "G", 0, "other")
+    assert again.taken("T", "G", 0, [4], 5, clock.now, 1000, "other") == ["0 qo0%4 1", "0 0 1"]
+    again.ack("T", "G", 0, 4, clock.now)
+    assert offsets.query("G", "T", 0) == 5
+    again.save()
+    assert (tmp_path / "consumerOrderInfo.json").read_bytes() == b'{\n\t"table":{}\n}'
+
+
+def test_the_file_has_the_form_of_rocketmq(order: PopOrder, tmp_path: Path) -> None:
+    order.ack("T", "G", 0, 4, START_MS)
+    order.hide("T", "G", 0, 3, START_MS, START_MS + 5000)
+    order.save()
+    tree = json_file(Disk(), tmp_path / "consumerOrderInfo.json").load()
+    assert tree is not None
+    take = tree["table"]["T@G"][0]
+    assert {name: take[name] for name in ("popTime", "i", "o", "l", "cm", "a")} == {
+        "popTime": START_MS, "i": 1000, "o": [3, 1], "l": START_MS, "cm": 2, "a": "attempt",
+    }  # fmt: skip
+    assert {int(offset): time for offset, time in take["ot"].items()} == {3: START_MS + 5000}
+
+
+def test_a_file_of_another_form_frees_the_queues(offsets: ConsumerOffsets, clock: FakeClock, tmp_path: Path) -> None:
+    (tmp_path / "consumerOrderInfo.json").write_text('{"table":{"T@G":{0:{"o":["x"]}}}}')
+    order = PopOrder(offsets, Disk(), tmp_path, clock)
+    order.load()
+    assert not order.is_blocked("T", "G", 0, None)
