@@ -65,9 +65,9 @@ def main() -> None:
         view = StoreView(root)
         floor = seconds(crc_per_body(view))
         figures = {
-            "scan all columns": seconds(lambda: scan(view).read_all()),
+            "scan all columns": seconds(lambda: scan(root).read_all()),
             "scan queueOffset, tags, body": seconds(
-                lambda: scan(view, columns=("queueOffset", "tags", "body")).read_all()
+                lambda: scan(root, columns=("queueOffset", "tags", "body")).read_all()
             ),
             "open": seconds(lambda: StoreView(root)),
             "verify": seconds(lambda: list(verify(view)), 1),

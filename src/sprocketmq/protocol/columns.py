@@ -89,7 +89,7 @@ def decode_columns(
     """
     wanted = Wanted(topics, queue_id, tags_codes, check_crc)
     rows = rows_of_run(data, at, len(data) if end is None else end, wanted)
-    return _batch(data, rows, tuple(columns), plain_bodies, body_limit)
+    return batch_of(data, rows, tuple(columns), plain_bodies, body_limit)
 
 
 def decode_entries(
@@ -106,7 +106,7 @@ def decode_entries(
 ) -> pa.RecordBatch:
     """As `decode_columns`, of the records at these (offset in `data`, size), in their order."""
     rows = rows_of_entries(data, list(entries), Wanted(topics, queue_id, tags_codes, check_crc))
-    return _batch(data, rows, tuple(columns), plain_bodies, body_limit)
+    return batch_of(data, rows, tuple(columns), plain_bodies, body_limit)
 
 
 @cache
@@ -114,7 +114,10 @@ def _types(columns: tuple[str, ...]) -> list[tuple[str, Any]]:
     return [(field.name, field.type) for field in schema(columns)]
 
 
-def _batch(data: Any, rows: Rows, columns: tuple[str, ...], plain_bodies: bool, body_limit: int) -> pa.RecordBatch:
+def batch_of(
+    data: Any, rows: Rows, columns: tuple[str, ...], plain_bodies: bool = True, body_limit: int = DEFAULT_LIMIT
+) -> pa.RecordBatch:
+    """The columns of rows that were found in `data`."""
     import pyarrow as pa
 
     room = pa.allocate_buffer

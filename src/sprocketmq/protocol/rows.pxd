@@ -35,11 +35,16 @@ cdef class Wanted:
 @cython.final
 cdef class Rows:
     cdef readonly Py_ssize_t count
+    cdef readonly Py_ssize_t seen
+    cdef readonly Py_ssize_t seen_bytes
+    cdef readonly Py_ssize_t stop
     cdef bytes places
     cdef Layout layout
 
     @cython.locals(kind=int)
-    cdef Py_ssize_t walk(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, Wanted wanted) except -1
+    cdef Py_ssize_t walk(
+        self, const unsigned char* p, Py_ssize_t at, Py_ssize_t enough, Py_ssize_t end, Wanted wanted
+    ) except -1
 
     @cython.locals(layout=Layout)
     cdef void take(self, const unsigned char* p, Py_ssize_t at, int kind, Wanted wanted) except *
@@ -50,8 +55,10 @@ cdef class Rows:
 
 cdef void check_topic(const unsigned char* p, Layout layout) except *
 
-@cython.locals(rows=Rows, p=Pointer)
-cpdef Rows rows_of_run(const unsigned char[::1] data, Py_ssize_t at, Py_ssize_t end, Wanted wanted)
+@cython.locals(rows=Rows, p=Pointer, limit=Py_ssize_t)
+cpdef Rows rows_of_run(const unsigned char[::1] data, Py_ssize_t at, Py_ssize_t end, Wanted wanted, enough=*)
 
-@cython.locals(rows=Rows, p=Pointer, have=Py_ssize_t, at=Py_ssize_t, size=Py_ssize_t, kind=int)
-cpdef Rows rows_of_entries(const unsigned char[::1] data, list entries, Wanted wanted)
+@cython.locals(
+    rows=Rows, p=Pointer, have=Py_ssize_t, at=Py_ssize_t, offset=cython.longlong, size=Py_ssize_t, kind=int,
+)
+cpdef Rows rows_of_entries(const unsigned char[::1] data, list entries, Wanted wanted, long long origin=*)

@@ -63,32 +63,40 @@ class Wanted:
 
 
 class Rows:
-    """The rows found so far, and a buffer that grows with them."""
+    """The rows found so far; `seen` records of `seen_bytes` were looked at for them, and they end at `stop`."""
 
     def __init__(self, room: int) -> None:
         self.count = 0
+        self.seen = 0
+        self.seen_bytes = 0
+        self.stop = 0
         self.places = blank(room * ROW_BYTES)
         self.layout = Layout()
 
-    def walk(self, p: Octets, at: int, end: int, wanted: Wanted) -> int:
-        """Take the records back to back from `at`; returns where they end: at `end` or at a blank record."""
-        while at < end:
+    def walk(self, p: Octets, at: int, enough: int, end: int, wanted: Wanted) -> int:
+        """Take the records back to back that begin before `enough`; returns where they end, `end` behind a blank."""
+        while at < enough:
             kind = self.layout.locate(p, at, end)
             if kind == BLANK:
-                return at
+                return end
             self.take(p, at, kind, wanted)
             at += self.layout.size
         return at
 
     def take(self, p: Octets, at: int, kind: int, wanted: Wanted) -> None:
+        """Count the record, and keep it when it is wanted: the body of another one is not even looked at."""
         layout = self.layout
-        if kind == WHOLE and wanted.check_crc:
-            kind = layout.check(p)
         if kind != WHOLE:
             raise BodyError(f"record at {at}: {REASONS.get(kind, 'blank')}")
         if not is_ascii(p, layout.topic_at, layout.topic_end):
             check_topic(p, layout)
+        self.seen += 1
+        self.seen_bytes += layout.size
         if wanted.takes(p, layout):
+            if wanted.check_crc:
+                kind = layout.check(p)
+                if kind != WHOLE:
+                    raise BodyError(f"record at {at}: {REASONS.get(kind, 'blank')}")
             self.append(layout)
 
     def append(self, layout: Layout) -> None:
@@ -112,25 +120,34 @@ def check_topic(p: Octets, layout: Layout) -> None:
         raise BodyError(f"record at {layout.at}: its topic is not UTF-8") from None
 
 
-def rows_of_run(data: Octets, at: int, end: int, wanted: Wanted) -> Rows:
-    """The wanted records of data[at:end], which holds whole records and perhaps a blank one at its end."""
+def rows_of_run(data: Octets, at: int, end: int, wanted: Wanted, enough: int | None = None) -> Rows:
+    """The wanted records of data[at:end], which holds whole records and perhaps a blank one at its end.
+
+    With `enough`, only of those that begin before it: `stop` tells where to go on.
+    """
     if at < 0 or end > len(data):
         raise ValueError(f"[{at}, {end}) is outside of {len(data)} bytes")
-    rows = Rows((end - at) // FIXED_BYTES + 1 if end > at else 0)
-    if at < end:
+    limit = end if enough is None else min(enough, end)
+    rows = Rows((limit - at) // FIXED_BYTES + 1 if limit > at else 0)
+    rows.stop = at
+    if at < limit:
         p = cython.address(data[0]) if cython.compiled else data
-        rows.walk(p, at, end, wanted)
+        rows.stop = rows.walk(p, at, limit, end, wanted)
     return rows
 
 
-def rows_of_entries(data: Octets, entries: list[tuple[int, int]], wanted: Wanted) -> Rows:
-    """The wanted records among those that begin at an offset and have a size, as a ConsumeQueue lists them."""
+def rows_of_entries(data: Octets, entries: list[tuple[int, int]], wanted: Wanted, origin: int = 0) -> Rows:
+    """The wanted records among those that begin at an offset and have a size, as a ConsumeQueue lists them.
+
+    `origin` is the offset of the first byte of `data`.
+    """
     rows = Rows(len(entries))
     if not entries:
         return rows
     have = len(data)
     p = cython.address(data[0]) if cython.compiled else data
-    for at, size in entries:
+    for offset, size in entries:
+        at = offset - origin
         if at < 0 or size <= 0 or size > have - at:
             raise BodyError(f"record at {at}: its size leaves the data")
         kind = rows.layout.locate(p, at, at + size)

@@ -43,8 +43,8 @@ from sprocketmq.spark.schema import DEFAULT_COLUMNS, check_schema, record_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sprocketmq.spark.store_scan import ScanStats
-    from sprocketmq.spark.store_splits import Split
+    from sprocketmq.store.view import Split
+    from sprocketmq.store.view.batches import ScanStats
 
 OPTIONS = (
     "path", "paths", "topics", "tags", "queueIds", "startingTimestamp", "endingTimestamp",
@@ -142,8 +142,7 @@ class StoreReader(DataSourceReader):
         return filters
 
     def partitions(self) -> Sequence[InputPartition]:
-        from sprocketmq.spark.store_splits import plan_splits, require_store
-        from sprocketmq.store.view import StoreView
+        from sprocketmq.store.view import plan_splits
 
         if self._narrowing.nothing:
             return []
@@ -152,7 +151,7 @@ class StoreReader(DataSourceReader):
         return [
             StorePartition(path, split)
             for path in self._options.paths
-            for split in plan_splits(require_store(StoreView(path), path), selection, at_least=share)
+            for split in plan_splits(path, selection, at_least=share)
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -162,7 +161,7 @@ class StoreReader(DataSourceReader):
         return shaped(self._batches(partition), self._schema, brokerName=self._options.broker_name)
 
     def _batches(self, partition: StorePartition) -> Iterator[pa.RecordBatch]:
-        from sprocketmq.spark.store_scan import DAMAGE, OnDamage, Scan, ScanStats
+        from sprocketmq.store.view.batches import DAMAGE, OnDamage, Scan, ScanStats
 
         columns = record_columns(self._schema.fieldNames())
         scan = Scan(

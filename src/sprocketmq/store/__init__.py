@@ -1,6 +1,6 @@
 """Files of a broker: written by `store.MessageStore`, looked into by `view`.
 
-`scan` and `scan_range` need pyarrow, and are imported when they are asked for.
+`scan` and `Scan` need pyarrow, and are imported when they are asked for.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sprocketmq.store.view.batches import scan, scan_range
+    from sprocketmq.store.view.batches import Scan, scan
 
-__all__ = ["scan", "scan_range"]
+__all__ = ["Scan", "scan"]
 
 
 def __getattr__(name: str) -> Any:

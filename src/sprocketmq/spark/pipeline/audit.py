@@ -16,12 +16,11 @@ from pyspark.sql import functions as f
 
 from sprocketmq.errors import StoreCorrupt
 from sprocketmq.spark.pipeline.trace import consumed_of, sent_of
-from sprocketmq.spark.store_scan import open_log
-from sprocketmq.spark.store_splits import LogSplit, plan_splits, require_store
 from sprocketmq.store.consumequeue_format import QueueEntry
 from sprocketmq.store.findings import Finding
 from sprocketmq.store.rebuild import Dispatched
-from sprocketmq.store.view import Damage, Selection, StoreView
+from sprocketmq.store.view import Damage, LogSplit, StoreView, plan_splits
+from sprocketmq.store.view.listing import open_log
 
 _ENTRIES_PER_TASK = 200_000
 
@@ -44,8 +43,7 @@ Count = tuple[str, int]
 
 def audit_store(spark: SparkSession, directory: str) -> StoreAudit:
     """Every record, queue entry and index entry of the store; workers must see the directory."""
-    view = require_store(StoreView(directory), directory)
-    tasks = _tasks(view, spark.sparkContext.defaultParallelism)
+    tasks = _tasks(StoreView(directory), spark.sparkContext.defaultParallelism)
     found = spark.sparkContext.parallelize(tasks, max(1, len(tasks))).flatMap(lambda task: run_task(directory, task))
     results = found.collect()
     counts = {"log": 0, "queue": 0, "index": 0}
@@ -56,7 +54,7 @@ def audit_store(spark: SparkSession, directory: str) -> StoreAudit:
 
 
 def _tasks(view: StoreView, parallelism: int) -> list[Task]:
-    logs: list[Task] = [("log", piece) for piece in plan_splits(view, Selection(), at_least=3 * parallelism)]
+    logs: list[Task] = [("log", piece) for piece in plan_splits(view.source, at_least=3 * parallelism)]
     queues: list[Task] = [
         ("queue", (*key, begin, min(begin + _ENTRIES_PER_TASK, queue.max_offset)))
         for key, queue in sorted(view.queues.items())

@@ -42,10 +42,10 @@ def _topics(nameserver: str | None, store: str | None, archive: str | None) -> l
         with Connect((nameserver,)).open() as cluster:
             return cluster.topics()
     if store is not None:
-        from sprocketmq.spark.store_splits import require_store
-        from sprocketmq.store.view import StoreView
+        from sprocketmq.store.view import open_source
+        from sprocketmq.store.view.listing import list_topics
 
-        return sorted({topic for topic, _ in require_store(StoreView(store), store).queues})
+        return list_topics(open_source(store))
     if archive is not None:
         from pathlib import Path
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sprocketmq.errors import StoreError
-from sprocketmq.spark.store_scan import open_log
-from sprocketmq.spark.store_splits import LogSplit, plan_splits
 from sprocketmq.store.rebuild import Dispatched, Rebuild, Rebuilt
-from sprocketmq.store.view import Damage, Selection, open_source
+from sprocketmq.store.view import Damage, LogSplit, open_source, plan_splits
+from sprocketmq.store.view.listing import open_log
 
 
 def rebuild(spark: SparkSession, directory: str, progress: Callable[[int], None] = lambda _offset: None) -> Rebuilt:
@@ -21,7 +20,7 @@ def rebuild(spark: SparkSession, directory: str, progress: Callable[[int], None]
         raise StoreError(f"{directory} has no commitlog to rebuild from")
     work = Rebuild(root)
     tasks = spark.sparkContext.defaultParallelism * 3
-    pieces = [one for one in plan_splits(work.view, Selection(), at_least=tasks) if isinstance(one, LogSplit)]
+    pieces = [one for one in plan_splits(work.view.source, at_least=tasks) if isinstance(one, LogSplit)]
     delays = work.view.delays
     read = spark.sparkContext.parallelize(pieces, max(1, len(pieces))).mapPartitions(
         lambda own: [[found for piece in own for found in read_piece(directory, piece, delays)]]

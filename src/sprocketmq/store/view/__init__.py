@@ -4,7 +4,7 @@ from sprocketmq.store.view.log import Damage, LogView
 from sprocketmq.store.view.select import Found, Selection, Unreadable, scan_log, scan_queues
 from sprocketmq.store.view.sizes import Sizes
 from sprocketmq.store.view.source import ArrowSource, ByteSource, LocalSource, open_source
-from sprocketmq.store.view.splits import LogRange, plan_splits, read_range
+from sprocketmq.store.view.splits import LogSplit, QueueSplit, Split, plan_splits
 from sprocketmq.store.view.store import StoreView
 
 __all__ = [
@@ -13,15 +13,16 @@ __all__ = [
     "Damage",
     "Found",
     "LocalSource",
-    "LogRange",
+    "LogSplit",
     "LogView",
+    "QueueSplit",
     "Selection",
     "Sizes",
+    "Split",
     "StoreView",
     "Unreadable",
     "open_source",
     "plan_splits",
-    "read_range",
     "scan_log",
     "scan_queues",
 ]

@@ -17,11 +17,12 @@ from sprocketmq.store.checkpoint import decode_checkpoint
 from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
 from sprocketmq.store.consumequeue_ext_format import MAX_UNIT_SIZE, ExtUnit, decode_unit, ext_offset
 from sprocketmq.store.consumequeue_format import QueueEntry
-from sprocketmq.store.layout import base_offset_of, is_index_name, is_topic_name, queue_id_of
+from sprocketmq.store.layout import is_index_name
 from sprocketmq.store.view import dispatch, recovery, sizes
 from sprocketmq.store.view.index import IndexBuilder, IndexView, find
-from sprocketmq.store.view.log import Damage, LogFile, LogView
-from sprocketmq.store.view.queue import QueueFile, QueueView
+from sprocketmq.store.view.listing import list_queues, open_log, queue_files
+from sprocketmq.store.view.log import Damage
+from sprocketmq.store.view.queue import QueueView
 from sprocketmq.store.view.source import ByteSource, open_source, read_whole
 
 FOREVER = (1 << 63) - 1
@@ -44,7 +45,7 @@ class StoreView:
         self.checkpoint = decode_checkpoint(read_whole(self.source, "checkpoint") or b"")
         self.stored_checkpoint = decode_checkpoint(read_whole(self.source, "checkpoint") or b"")
         self.delays = delays or parse_delay_levels(DEFAULT_DELAY_LEVELS)
-        self.log = self._open_log(given)
+        self.log = open_log(self.source, given.commit_log)
         self.queues = self._open_queues(given)
         self.index_paths = self._index_files()
         self.index_shape = sizes.index_shape(self.source, self.index_paths, given)
@@ -102,7 +103,7 @@ class StoreView:
     def ext_unit(self, topic: str, queue_id: int, address: int) -> ExtUnit | None:
         """The ConsumeQueueExt unit that an entry's tags code names; None when it is not there."""
         folder, offset = f"consumequeue_ext/{topic}/{queue_id}", ext_offset(address)
-        for file in self._queue_files(folder):
+        for file in queue_files(self.source, folder):
             if file.base <= offset < file.base + file.size:
                 return decode_unit(self.source.open(file.path).read(offset - file.base, MAX_UNIT_SIZE))
         return None
@@ -124,31 +125,10 @@ class StoreView:
         except StoreCorrupt:
             return -1
 
-    def _open_log(self, given: sizes.Sizes) -> LogView:
-        files = [
-            LogFile(f"commitlog/{entry.name}", base, entry.size)
-            for entry in self.source.entries("commitlog")
-            if (base := base_offset_of(entry.name)) is not None and entry.size > 0
-        ]
-        return LogView(self.source, files, sizes.log_file_size(files, given.commit_log))
-
     def _open_queues(self, given: sizes.Sizes) -> dict[tuple[str, int], QueueView]:
-        listed = {
-            (topic.name, queue_id): self._queue_files(f"consumequeue/{topic.name}/{queue.name}")
-            for topic in self.source.entries("consumequeue")
-            if topic.is_directory and is_topic_name(topic.name)
-            for queue in self.source.entries(f"consumequeue/{topic.name}")
-            if queue.is_directory and (queue_id := queue_id_of(queue.name)) is not None
-        }
+        listed = list_queues(self.source)
         self.queue_file_size = sizes.queue_file_size(listed.values(), given.consume_queue)
         return {key: QueueView(self.source, *key, files, self.queue_file_size) for key, files in sorted(listed.items())}
-
-    def _queue_files(self, folder: str) -> list[QueueFile]:
-        return [
-            QueueFile(f"{folder}/{entry.name}", base, entry.size)
-            for entry in self.source.entries(folder)
-            if (base := base_offset_of(entry.name)) is not None
-        ]
 
     def _index_files(self) -> list[tuple[str, int]]:
         entries = self.source.entries("index")

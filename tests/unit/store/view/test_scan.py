@@ -13,17 +13,16 @@ from tests.stores import GoldenStore, unpack
 
 from sprocketmq.errors import StoreCorrupt, StoreError
 from sprocketmq.protocol.columns import COLUMNS
-from sprocketmq.spark import store_splits as splits
-from sprocketmq.spark.store_scan import OnDamage, Scan, ScanStats
-from sprocketmq.spark.store_splits import LogSplit, QueueSplit, plan_splits, require_store
-from sprocketmq.store.view import Found, Selection, StoreView, rows, scan_log, scan_queues
+from sprocketmq.store.view import Found, LogSplit, QueueSplit, Selection, StoreView, plan_splits, rows
+from sprocketmq.store.view.batches import OnDamage, Scan, ScanStats
+from sprocketmq.store.view.select import scan_log, scan_queues
 
 
 def scan(root: Path | str, on_damage: OnDamage = "fail", columns: tuple[str, ...] = COLUMNS, **selected: Any) -> Any:
     """All pieces of a store, one after the other."""
     sets = {name: frozenset(value) for name, value in selected.items() if not isinstance(value, int)}
     how = Scan(str(root), Selection(**{**selected, **sets}), columns, on_damage)
-    pieces = plan_splits(require_store(StoreView(root), str(root)), how.selection)
+    pieces = plan_splits(root, how.selection)
     return pa.RecordBatchReader.from_batches(how.schema(), (batch for piece in pieces for batch in how.read(piece)))
 
 
@@ -75,13 +74,13 @@ def test_a_topic_is_read_through_its_queues(store: GoldenStore) -> None:
         for one in scan_queues(view, Selection(topics=frozenset({topic})))
         if isinstance(one, Found)
     ]
-    assert taken(scan(store.root, topics={topic}, on_damage="skip")) == expected
+    found = taken(scan(store.root, topics={topic}, on_damage="skip"))
+    assert sorted(found) == expected
+    assert found == expected or view.crashed, "what queues may not know after a crash comes last"
 
 
-def test_pieces_hold_everything_once(clean: GoldenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splits, "SPLIT_BYTES", 10_000)
-    view = StoreView(clean.root)
-    pieces = plan_splits(view, Selection())
+def test_pieces_hold_everything_once(clean: GoldenStore) -> None:
+    pieces = plan_splits(clean.root, split_bytes=10_000)
     assert len(pieces) > 20
     assert all(isinstance(piece, LogSplit) for piece in pieces)
     how = Scan(str(clean.root))
@@ -90,9 +89,8 @@ def test_pieces_hold_everything_once(clean: GoldenStore, monkeypatch: pytest.Mon
 
 
 def test_at_least_so_many_pieces(clean: GoldenStore) -> None:
-    view = StoreView(clean.root)
-    assert len(plan_splits(view, Selection(), at_least=6)) >= 6
-    queues = plan_splits(view, Selection(topics=frozenset({"OrderEvents"})), at_least=9)
+    assert len(plan_splits(clean.root, at_least=6)) >= 6
+    queues = plan_splits(clean.root, Selection(topics=frozenset({"OrderEvents"})), at_least=9)
     assert len(queues) >= 9
     assert all(isinstance(piece, QueueSplit) for piece in queues)
     how = Scan(str(clean.root), Selection(topics=frozenset({"OrderEvents"})))
@@ -100,15 +98,27 @@ def test_at_least_so_many_pieces(clean: GoldenStore) -> None:
     assert found == taken(scan(clean.root, topics={"OrderEvents"}))
 
 
-def test_a_selection_touches_only_what_it_needs(clean: GoldenStore) -> None:
-    table = scan(clean.root, topics={"OrderEvents"}).read_all()
-    tag, count = Counter(map(str, table["tags"].to_pylist())).most_common(1)[0]
-    selection = Selection(topics=frozenset({"OrderEvents"}), tags=frozenset({tag}))
+@pytest.mark.parametrize("topics", [{"OrderEvents"}, set()])
+def test_a_selection_touches_only_what_it_needs(clean: GoldenStore, topics: set[str]) -> None:
+    table = scan(clean.root, topics=topics).read_all()
+    tag, count = Counter(tag for tag in table["tags"].to_pylist() if tag).most_common(1)[0]
+    selection = Selection(topics=frozenset(topics), tags=frozenset({str(tag)}))
     stats = ScanStats()
     how = Scan(str(clean.root), selection, ("tags",))
-    batches = [b for piece in plan_splits(StoreView(clean.root), selection) for b in how.read(piece, stats)]
+    batches = [b for piece in plan_splits(clean.root, selection) for b in how.read(piece, stats)]
     assert sum(batch.num_rows for batch in batches) == count == stats.rows_scanned == stats.rows_returned
     assert stats.rows_scanned < table.num_rows
+
+
+def test_bodies_that_are_not_wanted_are_not_read(clean: GoldenStore) -> None:
+    """By the log, where the records of all topics are looked at: damage in another topic's body is not met."""
+    victim = next(row for row in scan(clean.root).read_all().to_pylist() if row["topic"] == "AuditLog")
+    flip(clean.root, victim["commitLogOffset"] + 88)
+    shutil.rmtree(clean.root / "consumequeue")
+    stats = ScanStats()
+    how = Scan(str(clean.root), Selection(topics=frozenset({"OrderEvents"})))
+    rows = sum(batch.num_rows for piece in plan_splits(clean.root, how.selection) for batch in how.read(piece, stats))
+    assert rows == stats.rows_returned < stats.rows_scanned == 1018
 
 
 def test_bounds_of_offset_time_and_place(clean: GoldenStore) -> None:
