@@ -40,6 +40,13 @@ def test_filters_and_columns_reach_the_files(spark: SparkSession, store: GoldenS
     assert stats["rowsScanned"] == len(rows) < expected["OrderEvents"]
 
 
+def test_tags_are_found_by_their_hashes(spark: SparkSession, store: GoldenStore, tmp_path: Path) -> None:
+    expected = Counter(scan(store.root).read_all()["tags"].to_pylist())
+    frame = spark.read.format("rocketmq_store").schema("tags string").option("statsPath", str(tmp_path / "stats"))
+    assert frame.option("tags", "TagA").load(str(store.root)).count() == expected["TagA"] > 0
+    assert read_stats(tmp_path / "stats")["rowsScanned"] == expected["TagA"] < sum(expected.values()) / 2
+
+
 def test_a_mistake_is_told_in_one_line(spark: SparkSession, store: GoldenStore) -> None:
     for option, value, said in (("damage", "ignore", "option 'damage' is one of"), ("dammage", "x", "did you mean")):
         with pytest.raises(PySparkException) as caught:

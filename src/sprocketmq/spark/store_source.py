@@ -3,7 +3,7 @@
     option              default   meaning
     path                          one directory or several, local or of any filesystem that pyarrow opens
     topics              all       names, separated by commas; read through their queues, so only their bytes are touched
-    tags                all       names, separated by commas
+    tags                all       names, separated by commas; found by the hashes in the queues, as `topics` are
     queueIds            all       numbers, separated by commas
     startingTimestamp             stored at this time or later: milliseconds or a date and time
     endingTimestamp               stored before this time
@@ -11,7 +11,7 @@
     pushdown            false     let Spark's filters narrow what is read; for a DataFrame that serves one query
     columns             18        names of columns, separated by commas; a schema does the same
     damage              fail      what to do about damaged places: fail, skip, or column (a row with the reason)
-    verifyChecksums     true      whether the CRC of every body is checked
+    verifyChecksums               whether the CRC of every body is checked; by default when bodies are read anyway
     minPartitions                 at least so many tasks, where there are that many records
     brokerName                    what to put into the column brokerName
     statsPath                     a folder for one JSON file per task: rowsScanned, bytesScanned, rowsReturned
@@ -61,7 +61,7 @@ class StoreOptions:
     narrowing: Narrowing
     columns: tuple[str, ...]
     damage: str
-    verify_checksums: bool
+    verify_checksums: bool | None
     min_partitions: int
     broker_name: str | None
     stats_path: str | None
@@ -76,7 +76,7 @@ class StoreOptions:
             narrowing=_narrowing(options),
             columns=options.names("columns") or DEFAULT_COLUMNS + (("damage",) if damage == "column" else ()),
             damage=damage,
-            verify_checksums=options.boolean("verifyChecksums", True),
+            verify_checksums=options.boolean("verifyChecksums", True) if "verifyChecksums" in options else None,
             min_partitions=options.integer("minPartitions", 1) or 1,
             broker_name=options.text("brokerName"),
             stats_path=options.text("statsPath"),
@@ -169,12 +169,17 @@ class StoreReader(DataSourceReader):
             self._narrowing.selection(),
             (*(columns or ("queueOffset",)), DAMAGE),
             cast(OnDamage, self._options.damage),
-            self._options.verify_checksums,
+            self._check_crc(columns),
         )
         stats = ScanStats()
         yield from scan.read(partition.split, stats)
         if self._options.stats_path:
             write_stats(self._options.stats_path, stats)
+
+    def _check_crc(self, columns: Sequence[str]) -> bool:
+        """A body that nobody asked for is not read, unless all damage is to be shown."""
+        given = self._options.verify_checksums
+        return ("body" in columns or self._options.damage == "column") if given is None else given
 
 
 def write_stats(folder: str, stats: ScanStats) -> None:

@@ -65,7 +65,9 @@ def test_a_store_that_is_written_to_needs_no_recovery(tmp_path: Path, monkeypatc
     parts = plan_splits(tmp_path, Selection(topics=frozenset({"Live"})))
     assert len(offsets(tmp_path, parts)) == 100
     store.close()
-    assert {type(part).__name__ for part in plan_splits(tmp_path, Selection(topics=frozenset({"Live"})))} == {"QueueSplit"}
+    assert {type(part).__name__ for part in plan_splits(tmp_path, Selection(topics=frozenset({"Live"})))} == {
+        "QueueSplit"
+    }
 
 
 def test_boundaries_are_found_without_queues_too(tmp_path: Path) -> None:
