@@ -54,7 +54,7 @@ def input_options(command: Command) -> Command:
 
 
 @contextmanager
-def session(options: dict[str, Any], what: str) -> Iterator[SparkSession]:
+def session(options: dict[str, Any], what: str, kind: str = "parquet") -> Iterator[SparkSession]:
     """A Spark session for one command, a spinner while it works, and Spark's errors as one line."""
     from rich.console import Console
 
@@ -65,7 +65,7 @@ def session(options: dict[str, Any], what: str) -> Iterator[SparkSession]:
     conf = dict(_pair(text) for text in options.pop("confs"))
     console = Console(stderr=True)
     with console.status(f"{what}: starting Spark") as status, clean_errors():
-        spark = open_session("sprocket pipeline", options.pop("master"), conf, options.pop("packages"))
+        spark = open_session("sprocket pipeline", options.pop("master"), conf, options.pop("packages"), kind)
         try:
             status.update(what)
             yield spark
@@ -100,7 +100,7 @@ def archive(target: str, kind: str, max_offsets: int | None, no_compact: bool, a
     """Add what is new in topics or a store to the archive TARGET, by topic and date."""
     from sprocketmq.spark.pipeline import archive as run
 
-    with session(options, "archiving") as spark:
+    with session(options, "archiving", kind) as spark:
         done = run(spark, source_of(options), target, format=kind, max_offsets=max_offsets, compact=not no_compact)
     show_one(asdict(done), as_json)
 

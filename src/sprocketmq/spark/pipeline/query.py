@@ -10,6 +10,7 @@ from pyspark.sql import functions as f
 from sprocketmq.spark.connection import Connect
 from sprocketmq.spark.options import OptionError
 from sprocketmq.spark.pipeline.inputs import Input
+from sprocketmq.spark.pipeline.target import ArchiveFolder
 
 _WORD = re.compile(r"`([^`]+)`|([A-Za-z0-9_%|-]+)")
 ALL = "messages"
@@ -47,7 +48,5 @@ def _topics(nameserver: str | None, store: str | None, archive: str | None) -> l
 
         return list_topics(open_source(store))
     if archive is not None:
-        from pathlib import Path
-
-        return [path.name.removeprefix("topic=") for path in Path(archive).glob("topic=*")]
+        return ArchiveFolder(archive).topics()
     raise OptionError("nameserver / store / archive", "is where messages come from: give exactly one of them")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from sprocketmq.errors import SprocketError
 from sprocketmq.spark import register
@@ -30,16 +33,33 @@ class PipelineError(SprocketError):
     """A job that could not be done, in one line."""
 
 
+#: What a format needs of the session, beside its package.
+_FORMAT_CONF = {
+    "delta": {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    },
+    "iceberg": {
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    },
+}
+
+
 def open_session(
     name: str = "sprocketmq",
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
     packages: str | None = None,
+    format: str = "parquet",
 ) -> SparkSession:
-    """The session of this process with our formats in it. `local[*]` unless spark-submit or `master` says otherwise."""
+    """The session of this process with our formats in it. `local[*]` unless spark-submit or `master` says otherwise.
+
+    With `packages`, the settings that the table format in them needs are made too.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers need this package, so they need this Python
     builder = SparkSession.builder.appName(name)
-    settings = {**_DEFAULTS, **({"spark.jars.packages": packages} if packages else {}), **(conf or {})}
+    loaded = {"spark.jars.packages": packages, **_FORMAT_CONF.get(format, {})} if packages else {}
+    settings = {**_DEFAULTS, **loaded, **(conf or {})}
     for key, value in settings.items():
         builder = builder.config(key, value)
     if master is not None:
@@ -56,6 +76,26 @@ def clean_errors() -> Iterator[None]:
         yield
     except PySparkException as error:
         raise PipelineError(explain(str(error))) from None
+    except Py4JJavaError as error:  # what Spark throws before it has parsed anything, a format that it does not know
+        raise PipelineError(explain(str(error.java_exception).partition(": ")[2])) from None
+
+
+def run_to_end(start: Callable[[], StreamingQuery]) -> list[Any]:
+    """Run a query that ends by itself; returns the progress of its batches.
+
+    Spark gives a Python worker ten seconds to start, which no setting changes; a machine that is too busy for that may
+    have another try, for the query goes on from its checkpoint.
+    """
+    for tries_left in (2, 1, 0):
+        query = start()
+        try:
+            query.awaitTermination()
+        except StreamingQueryException as error:
+            if not tries_left or "failed to connect back" not in str(error):
+                raise
+        else:
+            break
+    return list(query.recentProgress)
 
 
 def explain(text: str) -> str:

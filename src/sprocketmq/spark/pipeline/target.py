@@ -7,19 +7,23 @@
 A batch is written to `_staging`, its files are moved to their places, and its note is written last. A batch without a
 note never happened: the next run removes its files. A file of several batches replaces the files of each of them, so a
 compaction that was cut short is finished by removing what the larger file covers.
+
+ROOT is a local path or an address of any filesystem that both Spark and pyarrow open: Spark writes the batches there,
+and everything else is done through pyarrow.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
-from dataclasses import dataclass
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _NAME = re.compile(r"part-(\d{8})-(\d{8})\.parquet")
 #: Files below this are joined.
@@ -29,20 +33,23 @@ SMALL_BYTES = 32 * 1024 * 1024
 class Part(NamedTuple):
     """One file: the batches first to last of one topic and day."""
 
-    path: Path
+    path: str
     first: int
     last: int
+    size: int
 
 
-@dataclass(frozen=True)
 class ArchiveFolder:
-    root: Path
+    def __init__(self, address: Path | str, filesystem: Any = None) -> None:
+        self.address = str(address).rstrip("/")
+        self._files, self._root = (filesystem, self.address) if filesystem else _open(self.address)
 
     # -- notes --------------------------------------------------------------------------------------------------------
 
     def notes(self) -> list[dict[str, Any]]:
         """What every batch so far was, oldest first."""
-        return [orjson.loads(path.read_bytes()) for path in sorted((self.root / "_batches").glob("*.json"))]
+        paths = sorted(info.path for info in self._list("_batches") if info.path.endswith(".json"))
+        return [orjson.loads(self._read(path)) for path in paths]
 
     def next_batch(self) -> int:
         """The number after the last batch that was finished."""
@@ -52,87 +59,121 @@ class ArchiveFolder:
     def rows(self) -> int:
         return sum(int(note["rows"]) for note in self.notes())
 
+    def topics(self) -> list[str]:
+        names = sorted(info.base_name for info in self._list(""))
+        return [name.removeprefix("topic=") for name in names if name.startswith("topic=")]
+
     # -- batches ------------------------------------------------------------------------------------------------------
 
     def write(self, frame: DataFrame, batch: int, **facts: Any) -> int:
         """Add a batch, once. Returns its rows, also when it was there already."""
-        note = self.root / "_batches" / f"{batch:08}.json"
-        if note.exists():
-            return int(orjson.loads(note.read_bytes())["rows"])
+        from pyspark.sql import functions as f
+
+        known = [note for note in self.notes() if note["batch"] == batch]
+        if known:
+            return int(known[0]["rows"])
         self._discard(batch)
-        staging = self.root / "_staging"
         dated = frame.withColumn("date", f.to_date("storeTimestamp"))
         writer = dated.repartition("topic", "date").sortWithinPartitions("queueId", "queueOffset").write
-        writer.mode("overwrite").partitionBy("topic", "date").parquet(str(staging))
-        rows = self._place(staging, batch)
-        self._note(note, {"batch": batch, "rows": rows, **facts})
+        writer.mode("overwrite").partitionBy("topic", "date").parquet(f"{self.address}/_staging")
+        rows = self.place(batch)
+        self._note(f"{batch:08}.json", {"batch": batch, "rows": rows, **facts})
         return rows
 
-    def _place(self, staging: Path, batch: int) -> int:
+    def place(self, batch: int) -> int:
+        """Move what is staged to where it belongs: one file per topic and day, unless that is too large for one."""
         from pyarrow import parquet
 
         rows = 0
-        for path in sorted(staging.rglob("*.parquet")):
-            folder = self.root / path.parent.relative_to(staging)
-            folder.mkdir(parents=True, exist_ok=True)
-            rows += parquet.read_metadata(path).num_rows
-            self._move(path, folder, batch)
-        shutil.rmtree(staging)
+        staged = sorted(info.path for info in self._walk("_staging") if info.path.endswith(".parquet"))
+        for number, path in enumerate(staged):
+            folder = path.rpartition("/")[0].replace(f"{self._root}/_staging/", f"{self._root}/", 1)
+            rows += parquet.read_metadata(path, filesystem=self._files).num_rows
+            self._files.create_dir(folder, recursive=True)
+            self._files.move(path, f"{folder}/part-{batch:08}-{batch:08}{f'.{number}' if number else ''}.parquet")
+        self._files.delete_dir(f"{self._root}/_staging")
         return rows
 
-    def _move(self, path: Path, folder: Path, batch: int) -> None:
-        """Spark writes one file per topic and day here, unless a day is larger than a file may be."""
-        name = folder / f"part-{batch:08}-{batch:08}.parquet"
-        number = 1
-        while name.exists():
-            name = folder / f"part-{batch:08}-{batch:08}.{number}.parquet"
-            number += 1
-        path.rename(name)
-
     def _discard(self, batch: int) -> None:
-        for path in self.root.glob(f"topic=*/date=*/part-{batch:08}-{batch:08}*.parquet"):
-            path.unlink()
+        for folder in self._days():
+            for info in self._list(folder.removeprefix(f"{self._root}/")):
+                if info.base_name.startswith(f"part-{batch:08}-{batch:08}."):
+                    self._files.delete_file(info.path)
 
-    def _note(self, note: Path, facts: dict[str, Any]) -> None:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        beside = note.with_suffix(".tmp")
-        beside.write_bytes(orjson.dumps(facts))
-        beside.rename(note)
+    def _note(self, name: str, facts: dict[str, Any]) -> None:
+        folder = f"{self._root}/_batches"
+        self._files.create_dir(folder, recursive=True)
+        with self._files.open_output_stream(f"{folder}/{name}.tmp") as file:
+            file.write(orjson.dumps(facts))
+        self._files.move(f"{folder}/{name}.tmp", f"{folder}/{name}")
 
     # -- compaction ---------------------------------------------------------------------------------------------------
 
     def compact(self, small_bytes: int = SMALL_BYTES) -> int:
         """Join small files of one topic and day. Returns how many files that saved."""
         saved = 0
-        for folder in sorted(self.root.glob("topic=*/date=*")):
+        for folder in self._days():
             self._finish_compaction(folder)
-            small = [part for part in _parts(folder) if part.path.stat().st_size < small_bytes]
-            if len(small) > 1:
-                self._join(folder, small)
-                saved += len(small) - 1
+            for is_small, run in groupby(self._parts(folder), key=lambda part: part.size < small_bytes):
+                parts = list(run)  # next to each other: a joined file must cover nothing that is not in it
+                if is_small and len(parts) > 1:
+                    self._join(folder, parts)
+                    saved += len(parts) - 1
         return saved
 
-    def _join(self, folder: Path, parts: list[Part]) -> None:
+    def _join(self, folder: str, parts: list[Part]) -> None:
         from pyarrow import parquet
 
-        beside = folder / "_joined.tmp"
-        with parquet.ParquetWriter(beside, parquet.read_schema(parts[0].path), compression="zstd") as writer:
+        beside, schema = f"{folder}/_joined.tmp", parquet.read_schema(parts[0].path, filesystem=self._files)
+        with parquet.ParquetWriter(beside, schema, filesystem=self._files, compression="zstd") as writer:
             for part in parts:
-                writer.write_table(parquet.ParquetFile(part.path).read())
-        beside.rename(folder / f"part-{parts[0].first:08}-{parts[-1].last:08}.parquet")
+                writer.write_table(parquet.ParquetFile(part.path, filesystem=self._files).read())
+        self._files.move(beside, f"{folder}/part-{parts[0].first:08}-{parts[-1].last:08}.parquet")
         self._finish_compaction(folder)
 
-    def _finish_compaction(self, folder: Path) -> None:
-        parts = _parts(folder)
+    def _finish_compaction(self, folder: str) -> None:
+        parts = self._parts(folder)
         for part in parts:
             covered = any(
                 other is not part and other.first <= part.first and part.last <= other.last and other.first < other.last
                 for other in parts
             )
             if covered:
-                part.path.unlink()
+                self._files.delete_file(part.path)
+
+    # -- files --------------------------------------------------------------------------------------------------------
+
+    def _days(self) -> Iterator[str]:
+        for topic in self._list(""):
+            if topic.base_name.startswith("topic="):
+                days = self._list(topic.base_name)
+                yield from sorted(day.path for day in days if day.base_name.startswith("date="))
+
+    def _parts(self, folder: str) -> list[Part]:
+        infos = sorted(self._list(folder.removeprefix(f"{self._root}/")), key=lambda info: str(info.base_name))
+        found = [(info, _NAME.fullmatch(info.base_name)) for info in infos]
+        return [Part(info.path, int(name[1]), int(name[2]), info.size) for info, name in found if name is not None]
+
+    def _list(self, folder: str) -> list[Any]:
+        return self._walk(folder, recursive=False)
+
+    def _walk(self, folder: str, recursive: bool = True) -> list[Any]:
+        from pyarrow.fs import FileSelector
+
+        path = f"{self._root}/{folder}" if folder else self._root
+        found: list[Any] = self._files.get_file_info(FileSelector(path, allow_not_found=True, recursive=recursive))
+        return found
+
+    def _read(self, path: str) -> bytes:
+        with self._files.open_input_stream(path) as file:
+            return bytes(file.read())
 
 
-def _parts(folder: Path) -> list[Part]:
-    found = [(path, _NAME.fullmatch(path.name)) for path in sorted(folder.iterdir())]
-    return [Part(path, int(name[1]), int(name[2])) for path, name in found if name is not None]
+def _open(address: str) -> tuple[Any, str]:
+    """The filesystem and the path in it. What Hadoop calls s3a is s3 to everybody else."""
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
+    if "://" not in address:
+        return LocalFileSystem(), str(Path(address).absolute())
+    filesystem, path = FileSystem.from_uri(re.sub("^s3a?n?://", "s3://", address))
+    return filesystem, path.rstrip("/")
