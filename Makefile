@@ -5,7 +5,7 @@
 #   make lint    ruff, mypy --strict, import-linter
 #   make up      a nameserver and a broker in the foreground
 #   make bench   our figures beside the peers', as ratios of one run
-#   make chaos   power cuts and kills, CYCLES of them
+#   make chaos   power cuts and kills, CYCLES of them; a hundred thousand hostile frames
 #   make lock    new versions into requirements.lock
 #   make clean   everything that the above made
 
@@ -68,6 +68,8 @@ bench: setup java
 
 chaos: setup
 	@$(BIN)/python -m tests.fault.chaos --cycles $(CYCLES)
+	@mkdir -p .cache
+	SPROCKETMQ_SIEGE_FRAMES=100000 $(PYTEST) -q tests/fault/test_hostile_frames.py
 
 lock:
 	@$(BIN)/python -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -82,28 +82,16 @@ def _request(random: Random, codes: Sequence[int]) -> bytes:
 
 
 _NUMBERS = [
-    "0",
-    "0",
-    "1",
-    "2",
-    "-1",
-    "32",
-    "4096",
-    "1700000000000",
-    "2147483647",
-    "2147483648",
-    str((1 << 63) - 1),
-    "x",
+    *("0", "0", "1", "2", "-1", "32", "4096", "1700000000000"),
+    *("2147483647", "2147483648", "9223372036854775807", "x"),
 ]
-_NAMES = [*("TBW102", "besieged", "G", "G", "T", "%RETRY%G", "DefaultCluster", "SELF_TEST_TOPIC", "127.0.0.1:1", "*")]
+_NAMES = [
+    *("TBW102", "besieged", "G", "G", "T", "%RETRY%G"),
+    *("DefaultCluster", "SELF_TEST_TOPIC", "127.0.0.1:1", "*"),
+]
 _BODIES = [
-    b"",
-    b"{}",
-    b"[]",
-    b"null",
-    b"key=value",
-    b'{"acks":[{}],"mqs":[{}]}',
-    b'{"clientID":"c","consumerDataSet":[{}]}',
+    *(b"", b"{}", b"[]", b"null", b"key=value"),
+    *(b'{"acks":[{}],"mqs":[{}]}', b'{"clientID":"c","consumerDataSet":[{}]}'),
 ]
 
 

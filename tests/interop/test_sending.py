@@ -50,6 +50,14 @@ def test_batches(cluster: Cluster, peer: Peer, unique: Unique) -> None:
     assert (sent.offset_msg_id or "").split(",") == [message.offset_msg_id for message in messages]
 
 
+def test_the_vip_channel(cluster: Cluster, java: JavaPeer, unique: Unique) -> None:
+    topic, vip = unique("topic"), {"vipChannelEnabled": True}
+    with java.producer(unique("producers"), cluster.address, options=vip) as producer:
+        producer.send(Outgoing(topic, b"by the port two below"))
+    with java.push_consumer(unique("consumers"), cluster.address, [topic], options=vip) as consumer:
+        assert bodies(consumer.wait(1)) == [b"by the port two below"]
+
+
 @pytest.mark.parametrize("serialization", ["JSON", "ROCKETMQ"])
 def test_unicode_in_both_header_forms(
     cluster: Cluster, java_peer: GetJavaPeer, unique: Unique, serialization: str
