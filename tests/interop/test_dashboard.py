@@ -2,73 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import count
-from typing import Any
-
 import pytest
-from tests.peers.clients import Admin, Producer, PushConsumer
-from tests.peers.fixtures import CLUSTERS
+from tests.interop.pages import Scene, number, scene
 from tests.peers.java_peer import JavaPeer
 from tests.peers.lines import PeerError
-from tests.peers.messages import Outgoing, Queue, Sent
+from tests.peers.messages import Outgoing, Queue
 from tests.peers.servers import Cluster
 
+__all__ = ["scene"]
+
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
-
-_NUMBERS = count(1)
-Answer = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """A topic with one message, its producer and its consumer, both alive, and the admin client that looks at them."""
-
-    cluster: Cluster
-    admin: Admin
-    producer: Producer
-    consumer: PushConsumer
-    topic: str
-    sent: Sent
-
-    @property
-    def broker(self) -> str:
-        return self.cluster.broker.address
-
-    @property
-    def group(self) -> str:
-        return self.consumer.group
-
-    @property
-    def queue(self) -> Queue:
-        return self.sent.queue
-
-    def call(self, method: str, *arguments: Any, **how: Any) -> Any:
-        return self.admin.call(method, *arguments, **how)
-
-    def new(self, prefix: str) -> str:
-        return f"{prefix}-page-{next(_NUMBERS)}"
-
-    def of_queue(self, pairs: list[Answer]) -> Any:
-        """The value that a table of queues has for the message's."""
-        return next(pair["value"] for pair in pairs if Queue.from_json(pair["key"]) == self.queue)
-
-
-@pytest.fixture(scope="module", params=CLUSTERS)
-def scene(request: pytest.FixtureRequest, java_533: JavaPeer) -> Iterator[Scene]:
-    cluster: Cluster = request.getfixturevalue(f"{request.param}_rocketmq")
-    number = next(_NUMBERS)
-    topic, group, producers = (f"{prefix}-dashboard-{number}" for prefix in ("topic", "consumers", "producers"))
-    with (
-        java_533.producer(producers, cluster.address) as producer,
-        java_533.admin(cluster.address) as admin,
-        java_533.push_consumer(group, cluster.address, [topic]) as consumer,
-    ):
-        sent = producer.send(Outgoing(topic, b"seen on a page", tags="A", keys=f"key-{number}"))
-        consumer.wait(1)
-        admin.call("updateConsumeOffset", cluster.broker.address, group, sent.queue, 1)
-        yield Scene(cluster, admin, producer, consumer, topic, sent)
 
 
 def test_cluster_page(scene: Scene) -> None:
@@ -184,9 +127,9 @@ def test_consumer_page_changes(scene: Scene) -> None:
 
 def test_a_living_consumer_is_reset(sprocket_rocketmq: Cluster, java: JavaPeer) -> None:
     """It waits at the end of its queues, hears of the reset at once, and consumes everything again."""
-    number, address = next(_NUMBERS), sprocket_rocketmq.address
-    topic, group = f"topic-reset-{number}", f"consumers-reset-{number}"
-    with java.producer(f"producers-reset-{number}", address) as producer, java.admin(address) as admin:
+    which, address = number(), sprocket_rocketmq.address
+    topic, group = f"topic-reset-{which}", f"consumers-reset-{which}"
+    with java.producer(f"producers-reset-{which}", address) as producer, java.admin(address) as admin:
         producer.send(Outgoing(topic, b"twice"))
         with java.push_consumer(group, address, [topic]) as consumer:
             consumer.wait(1)

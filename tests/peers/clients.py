@@ -208,6 +208,11 @@ class Admin(PeerClient):
 
     KIND = "admin"
 
+    def track(self, topic: str, message_id: str) -> dict[str, str]:
+        """What became of a message, by consumer group: CONSUMED, NOT_CONSUME_YET, UNKNOWN ..."""
+        found = self._op("track", topic=topic, message=message_id)
+        return {each["consumerGroup"]: each["trackType"] for each in found}
+
 
 def _messages(events: Iterable[Event]) -> list[Received]:
     return [Received.from_json(event["message"]) for event in events]

@@ -45,6 +45,8 @@ final class Commands {
                 return script(client, command.getJSONObject("script"));
             case "assigned":
                 return Beans.assignedQueues(client(client));
+            case "track":
+                return track((DefaultMQAdminExt) client(client), command);
             case "call":
                 return Beans.call(client(client), command);
             case "shutdown":
@@ -97,6 +99,11 @@ final class Commands {
         configure(admin, client, command);
         admin.start();
         return admin;
+    }
+
+    /** {"topic", "message"}: who has consumed the message and who has not. */
+    private static Object track(DefaultMQAdminExt admin, JSONObject command) throws Exception {
+        return admin.messageTrackDetail(admin.viewMessage(command.getString("topic"), command.getString("message")));
     }
 
     /** Clients of one JVM would share a client id, and with it connections and subscriptions, but for their names. */
