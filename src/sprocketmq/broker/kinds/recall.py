@@ -22,7 +22,7 @@ from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.send import RecallMessageRequestHeader
-from sprocketmq.protocol.properties import TAGS, TIMER_DEL_UNIQKEY, TIMER_DELIVER_MS, UNIQUE_KEY
+from sprocketmq.protocol.properties import MSG_REGION, TAGS, TIMER_DEL_UNIQKEY, TIMER_DELIVER_MS, UNIQUE_KEY
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.append import PutResult
 
@@ -67,6 +67,15 @@ class Recalls:
         table.add(RequestCode.RECALL_MESSAGE, self.recall)
 
     def recall(self, connection: Connection, request: Command) -> Reply:
+        """Even a refusal tells the region: a producer that traces needs it."""
+        region = {MSG_REGION: self._settings.current.region_id}
+        try:
+            return request.reply(ext_fields={"msgId": self._recall(connection, request), **region})
+        except RequestRefused as refused:
+            return request.reply(refused.code, refused.remark, ext_fields=region)
+
+    def _recall(self, connection: Connection, request: Command) -> str:
+        """The unique key of what is recalled."""
         header = from_ext_fields(RecallMessageRequestHeader, request.ext_fields)
         handle = self._allowed(header)
         properties = {
@@ -85,7 +94,7 @@ class Recalls:
         )
         if not self._put(message).ok:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the store does not take the recall now")
-        return request.reply(ext_fields={"msgId": handle.unique_key})
+        return handle.unique_key
 
     def _allowed(self, header: RecallMessageRequestHeader) -> Handle:
         config = self._settings.current

@@ -160,9 +160,11 @@ async def test_what_is_recalled_does_not_come(start_broker: StartBroker, clock: 
     deliver(broker, clock, 0)
     deliver(broker, clock, 6000)
     assert broker.store.max_offset("T", 0) == 0
+    assert fields(recalled)["MSG_REGION"] == "DefaultRegion"
     late = await caller(RequestCode.RECALL_MESSAGE, topic="T", recallHandle=handle)
     assert late.code == ResponseCode.ILLEGAL_OPERATION
     wrong = await caller(RequestCode.RECALL_MESSAGE, topic="T", recallHandle="bm9uZQ==")
+    assert fields(wrong)["MSG_REGION"] == "DefaultRegion"
     assert wrong.code == ResponseCode.ILLEGAL_OPERATION
 
 
