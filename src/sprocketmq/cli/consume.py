@@ -37,9 +37,23 @@ def consume(
 ) -> None:  # fmt: skip
     """Print the messages of TOPIC as they come; ^C ends it and keeps the group's place."""
     how = {"broadcasting": broadcast, "orderly": orderly, "pop": pop}
-    seen = run_client(_consume(options, topic, group, tag, sql, _start(start), count, timeout, as_json, how))
+    begin = _start(start)
+    run_client(_look_for(options, topic))
+    seen = run_client(_consume(options, topic, group, tag, sql, begin, count, timeout, as_json, how))
     if count is not None and seen < count:
         click.echo(f"{seen} of {count} messages came", err=True)
+
+
+async def _look_for(options: ClientOptions, topic: str) -> None:
+    """A consumer waits for nameservers and topics alike; a person wants to know that it does."""
+    from sprocketmq.client.admin import AdminClient
+    from sprocketmq.client.errors import NoRoute
+
+    async with AdminClient(options) as admin:
+        try:
+            await admin.topics.route(topic)
+        except NoRoute:
+            click.echo(f"topic {topic} is not there yet: waiting for it (`sprocket topic list` shows all)", err=True)
 
 
 async def _consume(

@@ -23,6 +23,7 @@ COMMANDS = {
     "filter": ("filter", "filter_command", "Try an SQL92 expression on a message's properties."),
     "store": ("store", "store", "Look into a store directory: stat, scan, verify, rebuild."),
     "pipeline": ("pipeline", "pipeline", "Jobs on Spark: archive, replay, audit, rebuild, report, query."),
+    "bench": ("bench", "bench", "How many messages a second a cluster takes and gives."),
     "version": ("version", "version", "Version, and whether the hot modules are compiled."),
 }
 
@@ -56,13 +57,23 @@ def run() -> None:
     from sprocketmq.errors import ConfigError, FilterError, SprocketError
 
     try:
-        main(prog_name="sprocket")
+        code = main(prog_name="sprocket", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx is not None else "sprocket"
+        sys.exit(_fail(f"{error.format_message().rstrip('.')}. `{where} --help` shows what there is.", 2))
     except (ConfigError, FilterError) as error:
         sys.exit(_fail(str(error), 2))
-    except (SprocketError, OSError) as error:
+    except BrokenPipeError:
+        sys.stdout = None  # whoever read us has enough: Python must not try to flush the rest
+        sys.exit(1)
+    except (SprocketError, click.ClickException, OSError) as error:
         sys.exit(_fail(str(error), 1))
-    except KeyboardInterrupt:
+    except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
+    sys.exit(code)
 
 
 def _fail(text: str, code: int) -> int:

@@ -53,12 +53,14 @@ def json_option(command: C) -> C:
 
 def run_client(work: Coroutine[Any, Any, T]) -> T:
     """Run `work` on an event loop; a failure becomes one line that says what to do next."""
-    from sprocketmq.client.errors import ClientError
-    from sprocketmq.errors import SprocketError
+    from sprocketmq.client.errors import ClientError, InvalidMessage
+    from sprocketmq.errors import ConfigError, SprocketError
     from sprocketmq.remoting.loop import run
 
     try:
         return run(work)
+    except InvalidMessage as error:
+        raise ConfigError(str(error)) from None
     except ClientError as error:
         raise SprocketError(f"{error}. {advice(error)}".rstrip()) from None
 
@@ -69,6 +71,8 @@ def advice(error: Exception) -> str:
 
     if isinstance(error, errors.Offline):
         return "Is it running? `sprocket up` starts one; --nameserver or SPROCKET_NAMESERVER says where it is."
+    if isinstance(error, errors.NoBroker):
+        return "`sprocket cluster` shows the brokers."
     if isinstance(error, errors.NoRoute):
         return "`sprocket topic list` shows the topics, `sprocket topic create` makes one."
     if isinstance(error, errors.Refused):

@@ -2,6 +2,7 @@
 
     ClientError
         NoRoute         no nameserver knows a broker for the topic
+            NoBroker    no nameserver knows the broker, or one of the cluster
         Unreachable     no connection to the address, or it broke before the answer came
             Offline     none of the nameservers answers
         TimedOut        no answer within the deadline; the request may have been carried out
@@ -47,6 +48,14 @@ class NoRoute(ClientError):
     def __init__(self, topic: str, reason: str = "no broker serves it") -> None:
         super().__init__(f"no route to topic {topic}: {reason}")
         self.topic = topic
+
+
+class NoBroker(NoRoute):
+    """No nameserver knows the broker, or any broker of the cluster."""
+
+    def __init__(self, wanted: str) -> None:
+        ClientError.__init__(self, f"no nameserver knows {wanted}")
+        self.topic = ""
 
 
 class Unreachable(ClientError):

@@ -19,10 +19,9 @@ from sprocketmq.client.routes import MASTER, RouteTable
 from sprocketmq.client.tasks import BackgroundTasks, Ticker
 from sprocketmq.client.transport import NameServers, RemotingTransport, Transport, check, request
 from sprocketmq.codes import RequestCode
+from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.bodies.heartbeat import HeartbeatData, ProducerData
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.headers.client import UnregisterClientRequestHeader
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.remoting.processors import ProcessorTable
 
@@ -96,7 +95,7 @@ class ClientInstance:
             self.producers.pop(producer, None)
         if consumer is not None:
             self.consumers.pop(consumer, None)
-        header = UnregisterClientRequestHeader(
+        header = headers.client.UnregisterClientRequestHeader(
             client_id=self.client_id, producer_group=producer, consumer_group=consumer
         )
         calls = [
@@ -180,9 +179,11 @@ class ClientInstance:
 
     async def _greet(self, address: str) -> None:
         body = codec.encode(
-            HeartbeatData(
+            bodies.heartbeat.HeartbeatData(
                 client_id=self.client_id,
-                producer_data_set=tuple(ProducerData(group_name=group) for group in (INNER_PRODUCER, *self.producers)),
+                producer_data_set=tuple(
+                    bodies.heartbeat.ProducerData(group_name=group) for group in (INNER_PRODUCER, *self.producers)
+                ),
                 consumer_data_set=tuple(member.heartbeat() for member in self.consumers.values()),
             )
         )

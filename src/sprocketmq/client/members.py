@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from sprocketmq.client.received import ReceivedMessage
-from sprocketmq.protocol.bodies.heartbeat import ConsumerData
-from sprocketmq.protocol.bodies.running_info import ConsumeMessageDirectlyResult, ConsumerRunningInfo
+from sprocketmq.protocol import bodies
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 
@@ -25,7 +24,7 @@ class ConsumerMember(Protocol):
     @property
     def group(self) -> str: ...
 
-    def heartbeat(self) -> ConsumerData: ...
+    def heartbeat(self) -> bodies.heartbeat.ConsumerData: ...
 
     def topics(self) -> frozenset[str]:
         """The topics whose routes must be kept fresh."""
@@ -39,6 +38,6 @@ class ConsumerMember(Protocol):
 
     def consumed_offsets(self, topic: str) -> Mapping[MessageQueue, int]: ...
 
-    def running_info(self) -> ConsumerRunningInfo: ...
+    def running_info(self) -> bodies.running_info.ConsumerRunningInfo: ...
 
-    async def consume_directly(self, message: ReceivedMessage) -> ConsumeMessageDirectlyResult: ...
+    async def consume_directly(self, message: ReceivedMessage) -> bodies.running_info.ConsumeMessageDirectlyResult: ...

@@ -18,17 +18,10 @@ from sprocketmq.client.received import ReceivedMessage, split_records
 from sprocketmq.client.replies import PendingReplies
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
+from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
-from sprocketmq.protocol.headers.client import (
-    ConsumeMessageDirectlyResultRequestHeader,
-    GetConsumerRunningInfoRequestHeader,
-    GetConsumerStatusRequestHeader,
-    NotifyConsumerIdsChangedRequestHeader,
-)
-from sprocketmq.protocol.headers.offsets import ResetOffsetRequestHeader
 from sprocketmq.remoting.connection import Connection
 from sprocketmq.remoting.processors import ProcessorTable
 
@@ -65,27 +58,27 @@ class PushedRequests:
         producer.check_transaction(str(connection.peer), request, message)
 
     def group_changed(self, _connection: Connection, request: Command) -> None:
-        header = from_ext_fields(NotifyConsumerIdsChangedRequestHeader, request.ext_fields)
+        header = from_ext_fields(headers.client.NotifyConsumerIdsChangedRequestHeader, request.ext_fields)
         consumer = self._instance.consumers.get(header.consumer_group)
         if consumer is not None:
             consumer.rebalance_soon()
 
     async def reset_offsets(self, _connection: Connection, request: Command) -> None:
-        header = from_ext_fields(ResetOffsetRequestHeader, request.ext_fields)
-        offsets = codec.decode(ResetOffsetBody, request.body).offset_table
+        header = from_ext_fields(headers.offsets.ResetOffsetRequestHeader, request.ext_fields)
+        offsets = codec.decode(bodies.offsets.ResetOffsetBody, request.body).offset_table
         await self._consumer(header.group).reset_offsets(header.topic, offsets)
 
     def consumer_status(self, _connection: Connection, request: Command) -> Command:
-        header = from_ext_fields(GetConsumerStatusRequestHeader, request.ext_fields)
+        header = from_ext_fields(headers.client.GetConsumerStatusRequestHeader, request.ext_fields)
         table = self._consumer(header.group).consumed_offsets(header.topic)
-        return request.reply(body=codec.encode(GetConsumerStatusBody(message_queue_table=dict(table))))
+        return request.reply(body=codec.encode(bodies.offsets.GetConsumerStatusBody(message_queue_table=dict(table))))
 
     def running_info(self, _connection: Connection, request: Command) -> Command:
-        header = from_ext_fields(GetConsumerRunningInfoRequestHeader, request.ext_fields)
+        header = from_ext_fields(headers.client.GetConsumerRunningInfoRequestHeader, request.ext_fields)
         return request.reply(body=codec.encode(self._consumer(header.consumer_group).running_info()))
 
     async def consume_directly(self, _connection: Connection, request: Command) -> Command:
-        header = from_ext_fields(ConsumeMessageDirectlyResultRequestHeader, request.ext_fields)
+        header = from_ext_fields(headers.client.ConsumeMessageDirectlyResultRequestHeader, request.ext_fields)
         message = self._message(request, header.broker_name or "")
         result = await self._consumer(header.consumer_group).consume_directly(message)
         return request.reply(body=codec.encode(result))

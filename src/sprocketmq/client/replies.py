@@ -6,9 +6,9 @@ import asyncio
 
 from sprocketmq.client.errors import TimedOut
 from sprocketmq.client.received import inflate
+from sprocketmq.protocol import headers
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
-from sprocketmq.protocol.headers.send import ReplyMessageRequestHeader
 from sprocketmq.protocol.properties import decode_properties
 
 
@@ -36,7 +36,7 @@ class PendingReplies:
 
     def resolve(self, request: Command) -> bool:
         """False when nobody waits for it (any more)."""
-        header = from_ext_fields(ReplyMessageRequestHeader, request.ext_fields)
+        header = from_ext_fields(headers.send.ReplyMessageRequestHeader, request.ext_fields)
         properties = decode_properties(header.properties or "")
         future = self._waiting.get(properties.get("CORRELATION_ID", ""))
         if future is None or future.done():

@@ -17,9 +17,8 @@ from functools import cached_property
 from sprocketmq.client.errors import ClientError, NoRoute, Refused
 from sprocketmq.client.transport import NameServers
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.bodies.route import TopicRouteData
-from sprocketmq.protocol.headers.nameserver import GetRouteInfoRequestHeader
 from sprocketmq.protocol.message_queue import MessageQueue
 
 log = logging.getLogger(__name__)
@@ -61,7 +60,7 @@ class Route:
         return replicas.get(broker_id) or next((replicas[i] for i in sorted(replicas)), None)
 
     @classmethod
-    def of(cls, topic: str, data: TopicRouteData) -> Route:
+    def of(cls, topic: str, data: bodies.route.TopicRouteData) -> Route:
         return cls(
             topic,
             {broker.broker_name: dict(broker.broker_addrs) for broker in data.broker_datas},
@@ -143,13 +142,13 @@ class RouteTable:
             task.cancel()
 
     async def _fetch(self, topic: str) -> Route:
-        header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
+        header = headers.nameserver.GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
         answer = await self.nameservers.call(RequestCode.GET_ROUTEINFO_BY_TOPIC, header, timeout=self.timeout)
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:
             raise NoRoute(topic, "no nameserver knows it")
         if answer.code != ResponseCode.SUCCESS:
             raise Refused(answer.code, answer.remark)
-        route = self._routes[topic] = Route.of(topic, codec.decode(TopicRouteData, answer.body))
+        route = self._routes[topic] = Route.of(topic, codec.decode(bodies.route.TopicRouteData, answer.body))
         return route
 
     async def _for_new_topic(self, topic: str, queue_count: int, unknown: NoRoute) -> Route:

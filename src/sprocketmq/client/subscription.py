@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from sprocketmq.client.received import ReceivedMessage
-from sprocketmq.protocol.bodies.heartbeat import SubscriptionData
+from sprocketmq.protocol import bodies
 from sprocketmq.protocol.hashing import string_hash
 
 TAG = "TAG"
@@ -49,8 +49,8 @@ class Subscription:
         tags = self.tags
         return [message for message in messages if message.tag in tags] if tags else messages
 
-    def data(self) -> SubscriptionData:
-        return SubscriptionData(
+    def data(self) -> bodies.heartbeat.SubscriptionData:
+        return bodies.heartbeat.SubscriptionData(
             topic=self.topic,
             sub_string=self.expression,
             tags_set=self.tags,

@@ -16,9 +16,9 @@ from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.sending import master_of
 from sprocketmq.codes import RequestCode
+from sprocketmq.protocol import headers
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
-from sprocketmq.protocol.headers.transaction import CheckTransactionStateRequestHeader, EndTransactionRequestHeader
 from sprocketmq.protocol.sysflag import TRANSACTION_PREPARED
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ async def run(producer: Producer, message: Message, work: LocalWork) -> tuple[Se
 
 async def end(producer: Producer, receipt: SendReceipt, state: TransactionState) -> None:
     """Tell the broker. When the word gets lost, the broker asks."""
-    header = EndTransactionRequestHeader(
+    header = headers.transaction.EndTransactionRequestHeader(
         topic=receipt.queue.topic,
         producer_group=producer.group,
         tran_state_table_offset=receipt.queue_offset,
@@ -139,9 +139,9 @@ async def end(producer: Producer, receipt: SendReceipt, state: TransactionState)
 
 async def answer_check(producer: Producer, address: str, request: Command, message: ReceivedMessage) -> None:
     """A broker asks what became of a half message. Without a `check` it stays open, and the broker asks again."""
-    asked = from_ext_fields(CheckTransactionStateRequestHeader, request.ext_fields)
+    asked = from_ext_fields(headers.transaction.CheckTransactionStateRequestHeader, request.ext_fields)
     state = TransactionState.UNKNOWN if producer.check is None else await state_of(producer.check(message))
-    header = EndTransactionRequestHeader(
+    header = headers.transaction.EndTransactionRequestHeader(
         topic=message.stored_topic,
         producer_group=producer.group,
         tran_state_table_offset=asked.tran_state_table_offset,

@@ -68,6 +68,20 @@ def test_finding_a_message(cluster: EmbeddedCluster) -> None:
     assert found["body"] == "needle"
 
 
+def test_bench(cluster: EmbeddedCluster) -> None:
+    (rows,) = ok(cluster.nameserver, "bench", "-n", "500", "--in-flight", "4")
+    assert [(row["what"], row["messages"]) for row in rows] == [
+        ("send in batches", 500), ("consume", 500), ("send one by one", 50),
+    ]  # fmt: skip
+    (topics,) = ok(cluster.nameserver, "topic", "list")
+    assert not [row for row in topics if row["topic"].startswith("bench-")]
+
+
+def test_consuming_what_is_not_there_yet_says_so(cluster: EmbeddedCluster) -> None:
+    result = sprocket(cluster.nameserver, "consume", "cli-absent", "--group", "g", "-n", "1", "--timeout", "0.1")
+    assert (result.exit_code, "not there yet" in result.stderr) == (0, True)
+
+
 def test_failures_say_what_to_do_next(cluster: EmbeddedCluster) -> None:
     offline = sprocket("127.0.0.1:1", "topic", "list")
     assert isinstance(offline.exception, SprocketError)

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from sprocketmq.client.admin.core import AdminCore
 from sprocketmq.client.errors import ClientError
 from sprocketmq.codes import RequestCode
-from sprocketmq.protocol.bodies.connections import ProducerTableInfo
-from sprocketmq.protocol.bodies.registration import KVTable
-from sprocketmq.protocol.bodies.route import ClusterInfo
-from sprocketmq.protocol.headers.client import GetAllProducerInfoRequestHeader
-from sprocketmq.protocol.headers.nameserver import (
-    AddWritePermOfBrokerRequestHeader,
-    WipeWritePermOfBrokerRequestHeader,
-)
+from sprocketmq.protocol import bodies, headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +36,7 @@ class Brokers:
     def __init__(self, core: AdminCore) -> None:
         self._core = core
 
-    async def cluster(self) -> ClusterInfo:
+    async def cluster(self) -> bodies.route.ClusterInfo:
         return await self._core.cluster()
 
     async def status(self) -> list[BrokerStatus]:
@@ -58,7 +51,9 @@ class Brokers:
     async def runtime(self, broker: str) -> dict[str, str]:
         """What the broker says of itself: rates, offsets, disk, queues."""
         address = await self._core.master(broker)
-        return dict((await self._core.fetch(KVTable, address, RequestCode.GET_BROKER_RUNTIME_INFO)).table)
+        return dict(
+            (await self._core.fetch(bodies.registration.KVTable, address, RequestCode.GET_BROKER_RUNTIME_INFO)).table
+        )
 
     async def config(self, broker: str) -> dict[str, str]:
         address = await self._core.master(broker)
@@ -71,22 +66,22 @@ class Brokers:
         address = await self._core.master(broker)
         await self._core.call(address, RequestCode.UPDATE_BROKER_CONFIG, body=f"{key}={value}\n".encode())
 
-    async def producers(self, broker: str) -> ProducerTableInfo:
+    async def producers(self, broker: str) -> bodies.connections.ProducerTableInfo:
         """Every producer that is connected."""
         return await self._core.fetch(
-            ProducerTableInfo,
+            bodies.connections.ProducerTableInfo,
             await self._core.master(broker),
             RequestCode.GET_ALL_PRODUCER_INFO,
-            GetAllProducerInfoRequestHeader(),
+            headers.client.GetAllProducerInfoRequestHeader(),
         )
 
     async def wipe_write_perm(self, broker_name: str) -> None:
         """No producer is routed to the broker any more: the way to retire it."""
-        header = WipeWritePermOfBrokerRequestHeader(broker_name=broker_name)
+        header = headers.nameserver.WipeWritePermOfBrokerRequestHeader(broker_name=broker_name)
         await self._core.instance.nameservers.call_all(RequestCode.WIPE_WRITE_PERM_OF_BROKER, header, timeout=5.0)
 
     async def add_write_perm(self, broker_name: str) -> None:
-        header = AddWritePermOfBrokerRequestHeader(broker_name=broker_name)
+        header = headers.nameserver.AddWritePermOfBrokerRequestHeader(broker_name=broker_name)
         await self._core.instance.nameservers.call_all(RequestCode.ADD_WRITE_PERM_OF_BROKER, header, timeout=5.0)
 
     async def clean_expired_queues(self, broker: str) -> None:
@@ -100,7 +95,7 @@ class Brokers:
 
     async def _status(self, cluster: str, name: str, broker_id: int, address: str) -> BrokerStatus:
         try:
-            table = await self._core.fetch(KVTable, address, RequestCode.GET_BROKER_RUNTIME_INFO)
+            table = await self._core.fetch(bodies.registration.KVTable, address, RequestCode.GET_BROKER_RUNTIME_INFO)
         except ClientError as error:
             return BrokerStatus(cluster, name, broker_id, address, {}, str(error))
         return BrokerStatus(cluster, name, broker_id, address, table.table)

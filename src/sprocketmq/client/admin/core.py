@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from sprocketmq.client.errors import ClientError, NoRoute
+from sprocketmq.client.errors import ClientError, NoBroker, NoRoute
 from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.routes import MASTER, Route
 from sprocketmq.client.transport import check
 from sprocketmq.codes import RequestCode
 from sprocketmq.errors import ConfigError
+from sprocketmq.protocol import bodies
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.bodies.route import BrokerData, ClusterInfo
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.names import with_namespace
 
@@ -64,8 +64,8 @@ class AdminCore:
 
     # -- brokers ----------------------------------------------------------------------------------------------------
 
-    async def cluster(self) -> ClusterInfo:
-        return codec.decode(ClusterInfo, (await self.nameserver(RequestCode.GET_BROKER_CLUSTER_INFO)).body)
+    async def cluster(self) -> bodies.route.ClusterInfo:
+        return codec.decode(bodies.route.ClusterInfo, (await self.nameserver(RequestCode.GET_BROKER_CLUSTER_INFO)).body)
 
     async def masters(self, cluster: str | None = None, broker: str | None = None) -> dict[str, str]:
         """Master addresses by broker name: of all brokers, of one cluster, or of one broker."""
@@ -75,8 +75,8 @@ class AdminCore:
             if MASTER in data.broker_addrs and _wanted(data, cluster, broker)
         }
         if not found:
-            wanted = f"broker {broker}" if broker else f"cluster {cluster}" if cluster else "any broker"
-            raise NoRoute(wanted, "no nameserver knows a master of it")
+            wanted = f"broker {broker}" if broker else f"a master of cluster {cluster}" if cluster else "any broker"
+            raise NoBroker(wanted)
         return found
 
     async def master(self, broker: str) -> str:
@@ -100,7 +100,7 @@ class AdminCore:
         return await self.masters()
 
 
-def _wanted(data: BrokerData, cluster: str | None, broker: str | None) -> bool:
+def _wanted(data: bodies.route.BrokerData, cluster: str | None, broker: str | None) -> bool:
     return (cluster is None or data.cluster == cluster) and (broker is None or data.broker_name == broker)
 
 

@@ -7,17 +7,8 @@ from dataclasses import dataclass
 from sprocketmq.client.admin.core import AdminCore, one_target
 from sprocketmq.client.errors import InvalidMessage, Refused
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.bodies.connections import ConsumerConnection, ProducerConnection
-from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig, SubscriptionGroupWrapper
-from sprocketmq.protocol.bodies.running_info import ConsumerRunningInfo
-from sprocketmq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
-from sprocketmq.protocol.headers.client import (
-    GetConsumerConnectionListRequestHeader,
-    GetConsumerRunningInfoRequestHeader,
-    GetProducerConnectionListRequestHeader,
-)
-from sprocketmq.protocol.headers.group import DeleteSubscriptionGroupRequestHeader, GetConsumeStatsRequestHeader
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import group_fault, is_system_group, without_namespace
 
@@ -49,7 +40,7 @@ class Groups:
         kept = names if everything else {name for name in names if not is_system_group(name)}
         return sorted(without_namespace(self._core.instance.options.namespace, name) for name in kept)
 
-    async def config(self, group: str) -> dict[str, SubscriptionGroupConfig]:
+    async def config(self, group: str) -> dict[str, bodies.group.SubscriptionGroupConfig]:
         """Its configuration on each broker that has one."""
         tables = await self._core.each(await self._core.masters(), self._configs)
         full = self._core.name(group)
@@ -59,7 +50,7 @@ class Groups:
         return found
 
     async def create(
-        self, config: SubscriptionGroupConfig, *, cluster: str | None = None, broker: str | None = None
+        self, config: bodies.group.SubscriptionGroupConfig, *, cluster: str | None = None, broker: str | None = None
     ) -> list[str]:
         """Make the group, or change it, on every master. Returns the brokers."""
         one_target(cluster, broker)
@@ -76,7 +67,9 @@ class Groups:
     async def delete(self, group: str, *, clean_offsets: bool = False) -> list[str]:
         """Remove the group from every master, with `clean_offsets` also what it had committed."""
         masters = await self._core.masters()
-        header = DeleteSubscriptionGroupRequestHeader(group_name=self._core.name(group), clean_offset=clean_offsets)
+        header = headers.group.DeleteSubscriptionGroupRequestHeader(
+            group_name=self._core.name(group), clean_offset=clean_offsets
+        )
         await self._core.each(
             masters, lambda address: self._core.call(address, RequestCode.DELETE_SUBSCRIPTIONGROUP, header)
         )
@@ -85,44 +78,46 @@ class Groups:
     async def lag(self, group: str, topic: str | None = None, *, owners: bool = False) -> list[QueueLag]:
         """How far the group is in every queue it consumes. Raises Refused when no broker knows of any."""
         full_topic = None if topic is None else self._core.name(topic)
-        header = GetConsumeStatsRequestHeader(consumer_group=self._core.name(group), topic=full_topic)
+        header = headers.group.GetConsumeStatsRequestHeader(consumer_group=self._core.name(group), topic=full_topic)
         tables = await self._core.each_that_knows(
             await self._core.group_masters(group),
-            lambda address: self._core.fetch(ConsumeStats, address, RequestCode.GET_CONSUME_STATS, header),
+            lambda address: self._core.fetch(bodies.stats.ConsumeStats, address, RequestCode.GET_CONSUME_STATS, header),
         )
         found = {queue: wrap for stats in tables.values() for queue, wrap in stats.offset_table.items()}
         owner_of = await self.owners(group) if owners else {}
         return [_lag(queue, found[queue], owner_of.get(queue)) for queue in sorted(found)]
 
-    async def connection(self, group: str) -> ConsumerConnection:
+    async def connection(self, group: str) -> bodies.connections.ConsumerConnection:
         """The consumers that are connected, and what they subscribe to. Raises Refused when there are none."""
-        header = GetConsumerConnectionListRequestHeader(consumer_group=self._core.name(group))
+        header = headers.client.GetConsumerConnectionListRequestHeader(consumer_group=self._core.name(group))
         found = await self._core.each_that_knows(
             await self._core.group_masters(group),
             lambda address: self._core.fetch(
-                ConsumerConnection, address, RequestCode.GET_CONSUMER_CONNECTION_LIST, header
+                bodies.connections.ConsumerConnection, address, RequestCode.GET_CONSUMER_CONNECTION_LIST, header
             ),
         )
         return next(iter(found.values()))
 
-    async def producers(self, group: str, topic: str) -> ProducerConnection:
+    async def producers(self, group: str, topic: str) -> bodies.connections.ProducerConnection:
         """The producers of a group that are connected to the brokers of `topic`."""
-        header = GetProducerConnectionListRequestHeader(producer_group=self._core.name(group))
+        header = headers.client.GetProducerConnectionListRequestHeader(producer_group=self._core.name(group))
         found = await self._core.each_that_knows(
             await self._core.topic_masters(topic),
             lambda address: self._core.fetch(
-                ProducerConnection, address, RequestCode.GET_PRODUCER_CONNECTION_LIST, header
+                bodies.connections.ProducerConnection, address, RequestCode.GET_PRODUCER_CONNECTION_LIST, header
             ),
         )
         return next(iter(found.values()))
 
-    async def running_info(self, group: str, client_id: str) -> ConsumerRunningInfo:
+    async def running_info(self, group: str, client_id: str) -> bodies.running_info.ConsumerRunningInfo:
         """The inside of one running consumer, as it tells it."""
-        header = GetConsumerRunningInfoRequestHeader(consumer_group=self._core.name(group), client_id=client_id)
+        header = headers.client.GetConsumerRunningInfoRequestHeader(
+            consumer_group=self._core.name(group), client_id=client_id
+        )
         found = await self._core.each_that_knows(
             await self._core.group_masters(group),
             lambda address: self._core.fetch(
-                ConsumerRunningInfo, address, RequestCode.GET_CONSUMER_RUNNING_INFO, header
+                bodies.running_info.ConsumerRunningInfo, address, RequestCode.GET_CONSUMER_RUNNING_INFO, header
             ),
         )
         return next(iter(found.values()))
@@ -141,10 +136,12 @@ class Groups:
             owner_of |= dict.fromkeys(info.mq_table, member.client_id)
         return owner_of
 
-    async def _configs(self, address: str) -> dict[str, SubscriptionGroupConfig]:
+    async def _configs(self, address: str) -> dict[str, bodies.group.SubscriptionGroupConfig]:
         code = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
-        return dict((await self._core.fetch(SubscriptionGroupWrapper, address, code)).subscription_group_table)
+        return dict(
+            (await self._core.fetch(bodies.group.SubscriptionGroupWrapper, address, code)).subscription_group_table
+        )
 
 
-def _lag(queue: MessageQueue, wrapper: OffsetWrapper, owner: str | None) -> QueueLag:
+def _lag(queue: MessageQueue, wrapper: bodies.stats.OffsetWrapper, owner: str | None) -> QueueLag:
     return QueueLag(queue, wrapper.broker_offset, wrapper.consumer_offset, wrapper.last_timestamp or None, owner)

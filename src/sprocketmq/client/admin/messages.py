@@ -15,10 +15,8 @@ from sprocketmq.client.subscription import Subscription
 from sprocketmq.client.trace_records import TraceRecord, parse_records
 from sprocketmq.client.transport import request
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.bodies.running_info import ConsumeMessageDirectlyResult
-from sprocketmq.protocol.headers.client import ConsumeMessageDirectlyResultRequestHeader
-from sprocketmq.protocol.headers.query import QueryMessageRequestHeader, ViewMessageRequestHeader
 from sprocketmq.protocol.hosts import host_text
 from sprocketmq.protocol.ids import decode_offset_message_id
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -82,19 +80,23 @@ class Messages:
         records = [record for message in found for record in parse_records(message.body.decode(errors="replace"))]
         return sorted((r for r in records if message_id in r.message_ids), key=lambda r: r.timestamp_ms)
 
-    async def consume_directly(self, group: str, client_id: str, message_id: str) -> ConsumeMessageDirectlyResult:
+    async def consume_directly(
+        self, group: str, client_id: str, message_id: str
+    ) -> bodies.running_info.ConsumeMessageDirectlyResult:
         """Have one running consumer consume one message now. `message_id` is the broker's."""
         host, _ = decode_offset_message_id(message_id)
-        header = ConsumeMessageDirectlyResultRequestHeader(
+        header = headers.client.ConsumeMessageDirectlyResultRequestHeader(
             consumer_group=self._core.name(group), client_id=client_id, msg_id=message_id
         )
         answer = await self._core.call(host_text(host), RequestCode.CONSUME_MESSAGE_DIRECTLY, header)
-        return codec.decode(ConsumeMessageDirectlyResult, answer.body)
+        return codec.decode(bodies.running_info.ConsumeMessageDirectlyResult, answer.body)
 
     async def _view(self, message_id: str) -> ReceivedMessage:
         host, offset = decode_offset_message_id(message_id)
         address = host_text(host)
-        answer = await self._core.call(address, RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader(offset=offset))
+        answer = await self._core.call(
+            address, RequestCode.VIEW_MESSAGE_BY_ID, headers.query.ViewMessageRequestHeader(offset=offset)
+        )
         info = await self._core.cluster()
         names = {at: name for name, data in info.broker_addr_table.items() for at in data.broker_addrs.values()}
         return split_records(answer.body, names.get(address, address))[0]
@@ -103,7 +105,7 @@ class Messages:
         self, topic: str, key: str, begin_ms: int, end_ms: int, limit: int, *, unique: bool
     ) -> list[ReceivedMessage]:
         full = self._core.name(topic)
-        header = QueryMessageRequestHeader(
+        header = headers.query.QueryMessageRequestHeader(
             topic=full, key=key, max_num=limit, begin_timestamp=begin_ms, end_timestamp=end_ms
         )
         masters = await self._core.topic_masters(topic)
@@ -111,7 +113,7 @@ class Messages:
         return [message for found in answers for message in found]
 
     async def _ask(
-        self, broker_name: str, address: str, header: QueryMessageRequestHeader, unique: bool
+        self, broker_name: str, address: str, header: headers.query.QueryMessageRequestHeader, unique: bool
     ) -> list[ReceivedMessage]:
         command = request(RequestCode.QUERY_MESSAGE, header, _UNIQUE_KEY_QUERY="true" if unique else "false")
         answer = await self._core.instance.transport.call(address, command, 5.0)

@@ -10,8 +10,7 @@ from sprocketmq.client import offsets
 from sprocketmq.client.admin.core import AdminCore
 from sprocketmq.client.errors import Refused, is_unknown_code
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.protocol.bodies.offsets import ResetOffsetBody
-from sprocketmq.protocol.headers.offsets import CloneGroupOffsetRequestHeader, ResetOffsetRequestHeader
+from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.message_queue import MessageQueue
 
 Target = Literal["first", "last"] | datetime | int
@@ -55,7 +54,7 @@ class Offsets:
 
     async def clone(self, source: str, target: str, topic: str) -> None:
         """Give `target` the offsets of `source`."""
-        header = CloneGroupOffsetRequestHeader(
+        header = headers.offsets.CloneGroupOffsetRequestHeader(
             src_group=self._core.name(source), dest_group=self._core.name(target), topic=self._core.name(topic)
         )
         masters = await self._core.topic_masters(topic)
@@ -63,7 +62,7 @@ class Offsets:
 
     async def _by_brokers(self, group: str, topic: str, target: Target) -> dict[MessageQueue, int] | None:
         """None when a broker wants the group to be online, or does not know the request."""
-        header = ResetOffsetRequestHeader(
+        header = headers.offsets.ResetOffsetRequestHeader(
             group=self._core.name(group), topic=self._core.name(topic), timestamp=_timestamp(target), is_force=True
         )
         masters = await self._core.topic_masters(topic)
@@ -71,7 +70,7 @@ class Offsets:
             tables = await self._core.each(
                 masters,
                 lambda address: self._core.fetch(
-                    ResetOffsetBody, address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header
+                    bodies.offsets.ResetOffsetBody, address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header
                 ),
             )
         except Refused as error:
@@ -86,7 +85,7 @@ class Offsets:
         await offsets.commit(instance, full, queue, offset)
         if await offsets.committed(instance, full, queue) == offset:
             return
-        header = ResetOffsetRequestHeader(
+        header = headers.offsets.ResetOffsetRequestHeader(
             group=full, topic=queue.topic, queue_id=queue.queue_id, offset=offset, timestamp=-1, is_force=True
         )
         address = await instance.address_of(queue)

@@ -8,19 +8,8 @@ from sprocketmq.client.admin.core import AdminCore, one_target
 from sprocketmq.client.errors import InvalidMessage, Refused, is_unknown_code
 from sprocketmq.client.routes import AUTO_CREATE_TOPIC, Route
 from sprocketmq.codes import RequestCode
+from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.bodies.group import GroupList
-from sprocketmq.protocol.bodies.stats import TopicOffset, TopicStatsTable
-from sprocketmq.protocol.bodies.topic import TopicConfig, TopicConfigSerializeWrapper, TopicList
-from sprocketmq.protocol.headers.group import QueryTopicConsumeByWhoRequestHeader
-from sprocketmq.protocol.headers.kv import PutKVConfigRequestHeader
-from sprocketmq.protocol.headers.nameserver import DeleteTopicFromNamesrvRequestHeader
-from sprocketmq.protocol.headers.topic import (
-    CreateTopicRequestHeader,
-    DeleteTopicRequestHeader,
-    GetTopicConfigRequestHeader,
-    GetTopicStatsInfoRequestHeader,
-)
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import is_dlq_topic, is_retry_topic, is_system_topic, topic_fault, without_namespace
 
@@ -34,7 +23,7 @@ class Topics:
     async def names(self, *, everything: bool = False) -> list[str]:
         """The users' topics; with `everything` also retry, dead-letter and system topics."""
         answer = await self._core.nameserver(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
-        names = codec.decode(TopicList, answer.body).topic_list
+        names = codec.decode(bodies.topic.TopicList, answer.body).topic_list
         if not everything:
             cluster = await self._core.cluster()
             own = cluster.broker_addr_table.keys() | cluster.cluster_addr_table.keys()
@@ -61,7 +50,7 @@ class Topics:
         full = self._core.name(topic)
         if (fault := topic_fault(full)) is not None:
             raise InvalidMessage(fault)
-        header = CreateTopicRequestHeader(
+        header = headers.topic.CreateTopicRequestHeader(
             topic=full,
             default_topic=AUTO_CREATE_TOPIC,
             read_queue_nums=queues if read_queues is None else read_queues,
@@ -84,25 +73,27 @@ class Topics:
         """Remove the topic and its messages from the brokers, then from the nameservers."""
         full = self._core.name(topic)
         masters = await self._core.masters(cluster)
-        header = DeleteTopicRequestHeader(topic=full)
+        header = headers.topic.DeleteTopicRequestHeader(topic=full)
         await self._core.each(
             masters, lambda address: self._core.call(address, RequestCode.DELETE_TOPIC_IN_BROKER, header)
         )
-        forget = DeleteTopicFromNamesrvRequestHeader(topic=full, cluster_name=cluster)
+        forget = headers.nameserver.DeleteTopicFromNamesrvRequestHeader(topic=full, cluster_name=cluster)
         servers = self._core.instance.nameservers
         await servers.call_all(RequestCode.DELETE_TOPIC_IN_NAMESRV, forget, timeout=5.0)
         return list(masters)
 
-    async def stats(self, topic: str) -> dict[MessageQueue, TopicOffset]:
+    async def stats(self, topic: str) -> dict[MessageQueue, bodies.stats.TopicOffset]:
         """The first and the next offset of every queue, and when it was last written."""
-        header = GetTopicStatsInfoRequestHeader(topic=self._core.name(topic))
+        header = headers.topic.GetTopicStatsInfoRequestHeader(topic=self._core.name(topic))
         tables = await self._core.each(
             await self._core.topic_masters(topic),
-            lambda address: self._core.fetch(TopicStatsTable, address, RequestCode.GET_TOPIC_STATS_INFO, header),
+            lambda address: self._core.fetch(
+                bodies.stats.TopicStatsTable, address, RequestCode.GET_TOPIC_STATS_INFO, header
+            ),
         )
         return dict(sorted(pair for table in tables.values() for pair in table.offset_table.items()))
 
-    async def config(self, topic: str) -> dict[str, TopicConfig]:
+    async def config(self, topic: str) -> dict[str, bodies.topic.TopicConfig]:
         """Its configuration on each broker."""
         return await self._core.each(
             await self._core.topic_masters(topic), lambda address: self._config(address, self._core.name(topic))
@@ -125,27 +116,31 @@ class Topics:
 
     async def groups(self, topic: str) -> list[str]:
         """The groups that consume it."""
-        header = QueryTopicConsumeByWhoRequestHeader(topic=self._core.name(topic))
+        header = headers.group.QueryTopicConsumeByWhoRequestHeader(topic=self._core.name(topic))
         lists = await self._core.each(
             await self._core.topic_masters(topic),
-            lambda address: self._core.fetch(GroupList, address, RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header),
+            lambda address: self._core.fetch(
+                bodies.group.GroupList, address, RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header
+            ),
         )
         return sorted({group for found in lists.values() for group in found.group_list})
 
-    async def _config(self, address: str, full: str) -> TopicConfig:
-        header = GetTopicConfigRequestHeader(topic=full)
+    async def _config(self, address: str, full: str) -> bodies.topic.TopicConfig:
+        header = headers.topic.GetTopicConfigRequestHeader(topic=full)
         try:
-            return await self._core.fetch(TopicConfig, address, RequestCode.GET_TOPIC_CONFIG, header)
+            return await self._core.fetch(bodies.topic.TopicConfig, address, RequestCode.GET_TOPIC_CONFIG, header)
         except Refused as error:
             if not is_unknown_code(error):
                 raise
-        table = await self._core.fetch(TopicConfigSerializeWrapper, address, RequestCode.GET_ALL_TOPIC_CONFIG)
+        table = await self._core.fetch(
+            bodies.topic.TopicConfigSerializeWrapper, address, RequestCode.GET_ALL_TOPIC_CONFIG
+        )
         return table.topic_config_table[full]
 
     async def _keep_order(self, full: str, queues: int, brokers: list[str]) -> None:
         """The fixed list of queues that keeps an ordered topic in order while a broker is away."""
         value = ";".join(f"{broker}:{queues}" for broker in sorted(brokers))
-        header = PutKVConfigRequestHeader(namespace=ORDER_TOPIC_CONFIG, key=full, value=value)
+        header = headers.kv.PutKVConfigRequestHeader(namespace=ORDER_TOPIC_CONFIG, key=full, value=value)
         await self._core.instance.nameservers.call_all(RequestCode.PUT_KV_CONFIG, header, timeout=5.0)
 
 
