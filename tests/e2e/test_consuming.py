@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.e2e.collect import Collector
 from tests.peers.java_peer import JavaPeer
-from tests.peers.messages import Queue
+from tests.peers.messages import Outgoing, Queue
 from tests.peers.servers import Cluster
 
 from sprocketmq.client import AdminClient, ConsumeResult, ConsumerSettings, Message, Producer, PushConsumer
@@ -192,3 +192,29 @@ async def test_orderly_java_and_python_keep_the_order(cluster: Cluster, unique: 
     for queue, offsets in seen.items():
         firsts = list(dict.fromkeys(offsets))
         assert firsts == sorted(firsts), f"queue {queue} was consumed out of order"
+
+
+async def test_java_in_the_same_namespace(cluster: Cluster, unique: Unique, java_498: JavaPeer) -> None:
+    """Both ways; and what is sent in a namespace is not seen outside it."""
+    topic, space, handler, outside = unique("topic"), unique("ns"), Collector(), Collector()
+    await prepare(cluster, topic, 2)
+    async with AdminClient(cluster.address, namespace=space) as admin:
+        await admin.topics.create(topic, queues=2)
+    options = {"namespace": space}
+    other = await asyncio.to_thread(java_498.push_consumer, unique("g"), cluster.address, [topic], options=options)
+    sender = await asyncio.to_thread(java_498.producer, unique("pg"), cluster.address, options=options)
+    try:
+        async with consuming(cluster, unique("g"), topic, handler, namespace=space):
+            async with consuming(cluster, unique("g"), topic, outside):
+                await fill(cluster, topic, 1, unique("pg"))
+                async with Producer(unique("pg"), cluster.address, namespace=space) as producer:
+                    await producer.send(Message(topic, b"from Python"))
+                await asyncio.to_thread(sender.send, Outgoing(topic, b"from Java"))
+                await handler.wait_for(b"from Python", b"from Java")
+                await outside.wait_for(b"0")
+        seen = await asyncio.to_thread(other.wait_bodies, [b"from Python", b"from Java"])
+    finally:
+        await asyncio.to_thread(other.shutdown)
+        await asyncio.to_thread(sender.shutdown)
+    assert {message.topic for message in seen} == {topic} == {message.topic for message in handler.messages}
+    assert outside.bodies == [b"0"]

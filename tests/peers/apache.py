@@ -13,10 +13,21 @@ VERSION = "5.3.3"
 
 
 class ApacheNameServer(NameServer):
+    """`properties` are those of the JVM: RocketMQ's TLS is set by them."""
+
+    def __init__(
+        self, directory: Path, port: int | None = None, *, properties: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(directory, port)
+        self.properties = properties
+
     def command(self) -> list[str]:
         conf = write_properties(self.directory / "namesrv.conf", {"listenPort": str(self.port)})
         main = "org.apache.rocketmq.namesrv.NamesrvStartup"
-        return java_command(class_path(f"server-{VERSION}"), main, "-c", str(conf), home=self.directory, heap="128m")
+        return java_command(
+            class_path(f"server-{VERSION}"), main, "-c", str(conf), home=self.directory, heap="128m",
+            properties=self.properties,
+        )  # fmt: skip
 
 
 class ApacheBroker(Broker):
@@ -31,15 +42,19 @@ class ApacheBroker(Broker):
         *,
         heap: str = "512m",
         quick: bool = True,
+        properties: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(directory, nameserver, conf, port)
-        self.heap, self.quick = heap, quick
+        self.heap, self.quick, self.properties = heap, quick, properties
 
     def command(self) -> list[str]:
         main = "org.apache.rocketmq.broker.BrokerStartup"
         arguments = ["-c", str(self.write_conf())]
         libraries = class_path(f"server-{VERSION}")
-        return java_command(libraries, main, *arguments, home=self.directory, heap=self.heap, quick=self.quick)
+        return java_command(
+            libraries, main, *arguments, home=self.directory, heap=self.heap, quick=self.quick,
+            properties=self.properties,
+        )  # fmt: skip
 
 
 def apache_cluster(directory: Path, conf: Mapping[str, str] | None = None) -> Cluster:

@@ -1,4 +1,4 @@
-"""Find the tools the real peers need: Java 17 or newer, Maven, Go.
+"""Find the tools the real peers need: Java 17 or newer, Maven, Go, OpenSSL.
 
 A tool that is missing raises `ToolMissing`.  Fixtures turn that into a skip with its reason on a developer's machine
 and into a failure when CI=true, so that a build server can not pass by testing nothing.
@@ -63,6 +63,11 @@ def maven() -> Path:
 @cache
 def go() -> Path:
     return _on_path("go", "Go")
+
+
+@cache
+def openssl() -> Path:
+    return _on_path("openssl", "OpenSSL")
 
 
 def _jdk_program(name: str) -> Path | None:

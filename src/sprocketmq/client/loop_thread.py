@@ -1,7 +1,7 @@
 """An event loop on a thread of its own, for code that does not run on one.
 
 There is one per process, started when it is first needed. A forked child has no threads but its own, so it gets a new
-loop; whoever kept something of the old one finds out by `generation`.
+loop; what was kept of the old one is of no use there.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class LoopThread:
 
 _lock = threading.Lock()
 _current: LoopThread | None = None
-generation = 0
 
 
 def loop_thread() -> LoopThread:
@@ -59,10 +58,9 @@ def loop_thread() -> LoopThread:
 
 
 def _after_fork() -> None:
-    global _lock, _current, generation
+    global _lock, _current
     _lock = threading.Lock()
     _current = None
-    generation += 1
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.compression import decompress
@@ -14,13 +15,16 @@ from sprocketmq.protocol.properties import decode_properties
 from sprocketmq.protocol.record import MAGIC_V1, MAGIC_V2, Record, decode_record
 from sprocketmq.protocol.sysflag import compression_type
 
+Messages = TypeVar("Messages", bound="Sequence[ReceivedMessage]")
+
 _SIZE_MAGIC_OFFSET = struct.Struct(">ii12xq")
 
 
 class ReceivedMessage:
     """A message that came from a broker.
 
-    `topic` is the topic its sender named, also when this copy comes through a group's retry topic.
+    `topic` is the topic its sender named, also when this copy comes through a group's retry topic; `namespace` is that
+    of the client which got it, and not part of the name.
     `message_id` is the sender's id; `offset_message_id` names the broker and the place in its log.
     """
 
@@ -32,6 +36,7 @@ class ReceivedMessage:
         "_record",
         "broker_name",
         "local_tries",
+        "namespace",
         "queue_offset",
         "size",
     )
@@ -42,6 +47,7 @@ class ReceivedMessage:
         self.size = size
         self.queue_offset = queue_offset
         self.broker_name = broker_name
+        self.namespace = ""
         self.local_tries = 0
         self._record: Record | None = None
         self._properties: dict[str, str] | None = None
@@ -73,6 +79,11 @@ class ReceivedMessage:
 
     @property
     def topic(self) -> str:
+        return self.full_topic.removeprefix(f"{self.namespace}%") if self.namespace else self.full_topic
+
+    @property
+    def full_topic(self) -> str:
+        """The topic with its namespace, as brokers know it."""
         return self.properties.get("RETRY_TOPIC") or self.record.topic
 
     @property
@@ -135,6 +146,14 @@ def inflate(body: bytes, sys_flag: int) -> bytes:
     """The body as its sender wrote it."""
     kind = compression_type(sys_flag)
     return body if kind is None else decompress(body, kind)
+
+
+def inside(namespace: str, messages: Messages) -> Messages:
+    """The messages as a client in `namespace` sees them."""
+    if namespace:
+        for message in messages:
+            message.namespace = namespace
+    return messages
 
 
 def split_records(data: bytes | memoryview, broker_name: str) -> list[ReceivedMessage]:

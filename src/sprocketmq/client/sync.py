@@ -10,14 +10,17 @@ the child as well: it connects anew there, under a client id of its own.
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack
+from weakref import WeakSet
 
 from sprocketmq.client import loop_thread
 from sprocketmq.client.consumer.push import PushConsumer as AsyncPushConsumer
+from sprocketmq.client.feeding import Feed
 from sprocketmq.client.hooks import ConsumeHook, SendHook
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.options import ClientOptions, Connecting
@@ -46,9 +49,13 @@ class Facade(Generic[A]):
 
     def __init__(self, make: Callable[[], A]) -> None:
         self._make = make
-        self._client: A | None = None
-        self._generation = loop_thread.generation
         self._wanted = False
+        self._forget()
+        _facades.add(self)
+
+    def _forget(self) -> None:
+        """No client yet; in a forked child no more, for its loop stayed with the parent."""
+        self._client: A | None = None
         self._lock = threading.Lock()
 
     def start(self) -> Self:
@@ -59,7 +66,7 @@ class Facade(Generic[A]):
     def stop(self) -> None:
         self._wanted = False
         client, self._client = self._client, None
-        if client is not None and self._generation == loop_thread.generation:
+        if client is not None:
             loop_thread.loop_thread().run(client.stop())
 
     def __enter__(self) -> Self:
@@ -71,9 +78,7 @@ class Facade(Generic[A]):
         self.stop()
 
     def _started(self) -> A:
-        """The running client. In a forked child that is a new one: the old one's loop stayed with the parent."""
-        if self._generation != loop_thread.generation:
-            self._generation, self._client, self._lock = loop_thread.generation, None, threading.Lock()
+        """The running client, made when there is none."""
         with self._lock:
             if self._client is None:
                 self._client = loop_thread.loop_thread().run(self._create())
@@ -94,6 +99,18 @@ class Facade(Generic[A]):
 
         while (item := self._run(step())) is not None:
             yield item
+
+
+#: A child has one thread when it begins, so that all of them can forget their clients there.
+_facades: WeakSet[Facade[Any]] = WeakSet()
+
+
+def _after_fork() -> None:
+    for facade in list(_facades):
+        facade._forget()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def blocking(
@@ -124,6 +141,7 @@ class Producer(Facade[AsyncProducer]):
         **connecting: Unpack[Connecting],
     ) -> None:
         options = ClientOptions.of(nameserver, **connecting)
+        self._fed: Feed | None = None
         super().__init__(
             lambda: AsyncProducer(group, options, settings=settings, check=check, hooks=hooks, trace=trace)
         )
@@ -136,17 +154,27 @@ class Producer(Facade[AsyncProducer]):
     end_transaction = blocking(AsyncProducer.end_transaction)
     request = blocking(AsyncProducer.request)
     reply = blocking(AsyncProducer.reply)
-    flush = blocking(AsyncProducer.flush)
     queues = blocking(AsyncProducer.queues)
 
     def submit(self, message: Message) -> Future[SendReceipt]:
         """Hand a message to automatic batching; waits only while the buffer is full."""
-        client = self._started()
+        return self._feed(self._started()).put(message)
 
-        async def receipt() -> SendReceipt:
-            return await (await client.enqueue(message))
+    def flush(self) -> None:
+        """Wait until every submitted message has its receipt or its error."""
+        self._run(self._feed(self._started()).flush())
 
-        return loop_thread.loop_thread().submit(receipt())
+    def stop(self) -> None:
+        """Send what waits, say goodbye to the brokers, and close."""
+        if self._client is not None:
+            self.flush()
+        super().stop()
+
+    def _feed(self, client: AsyncProducer) -> Feed:
+        with self._lock:
+            if self._fed is None or self._fed.producer is not client:
+                self._fed = Feed(client)
+            return self._fed
 
 
 class PushConsumer(Facade[AsyncPushConsumer]):

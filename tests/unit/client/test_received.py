@@ -5,11 +5,18 @@ from zlib import compress
 import pytest
 from tests.unit.client.fakes import stored
 
-from sprocketmq.client.received import split_records
+from sprocketmq.client.received import inside, split_records
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.properties import encode_properties
 from sprocketmq.protocol.sysflag import CompressionType, with_compression
+
+
+def test_the_namespace_is_no_part_of_the_topic() -> None:
+    (message,) = split_records(stored(b"x", 0, topic="ns%orders"), "b")
+    assert message.topic == "ns%orders"
+    inside("ns", [message])
+    assert (message.topic, message.full_topic, message.queue.topic) == ("orders", "ns%orders", "ns%orders")
 
 
 def test_records_of_a_pull() -> None:

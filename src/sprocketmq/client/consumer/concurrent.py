@@ -45,7 +45,7 @@ class ConcurrentConsumption:
         if not is_retry_topic(queue.queue.topic) or len(messages) == 1:
             await self._consume_alike(queue, messages)
             return
-        for _, alike in groupby(messages, key=lambda message: message.topic):  # a retry queue mixes topics
+        for _, alike in groupby(messages, key=lambda message: message.full_topic):  # a retry queue mixes topics
             await self._consume_alike(queue, list(alike))
 
     async def _consume_alike(self, queue: ProcessQueue, messages: list[ReceivedMessage]) -> None:

@@ -16,12 +16,11 @@ from sprocketmq.client.consumer.retries import SendBack
 from sprocketmq.client.consumer.stats import ConsumeCounters
 from sprocketmq.client.hooks import ConsumeContext, ConsumeHook, run_hooks
 from sprocketmq.client.instance import ClientInstance
-from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.client.received import ReceivedMessage, inside
 from sprocketmq.client.settings import ConsumerSettings
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.client.tasks import BackgroundTasks
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.names import without_namespace
 
 
 @dataclass(slots=True)
@@ -48,11 +47,12 @@ class Running:
         """By the topic its sender named: a retried message goes to the handler it failed in."""
         if len(self.handlers) == 1:
             return next(iter(self.handlers.values()))
-        return self.handlers.get(message.topic) or self.handlers.get(message.stored_topic)
+        return self.handlers.get(message.full_topic) or self.handlers.get(message.stored_topic)
 
     async def consume(self, messages: Sequence[ReceivedMessage], queue: MessageQueue) -> Outcome:
         """Call the handler, with hooks around it."""
         await self.rate.take(len(messages))
+        inside(self.instance.options.namespace, messages)
         handler = self.handler_of(messages[0])
         if handler is None:
             return Outcome("retry")
@@ -74,7 +74,6 @@ class Running:
     def _begin(self, messages: Sequence[ReceivedMessage], queue: MessageQueue) -> ConsumeContext | None:
         if not self.hooks:
             return None
-        topic = without_namespace(self.instance.options.namespace, messages[0].topic)
-        context = ConsumeContext(self.group, topic, messages, queue)
+        context = ConsumeContext(self.group, messages[0].topic, messages, queue)
         run_hooks([hook.before_consume for hook in self.hooks], context)
         return context

@@ -67,7 +67,7 @@ class SendBack:
         tries = message.reconsume_times + 1
         properties = {
             **message.properties,
-            "RETRY_TOPIC": message.topic,
+            "RETRY_TOPIC": message.full_topic,
             "ORIGIN_MESSAGE_ID": message.properties.get("ORIGIN_MESSAGE_ID", message.offset_message_id),
             "DELAY": str(_FIRST_LEVEL + message.reconsume_times),
         }

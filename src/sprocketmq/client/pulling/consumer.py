@@ -13,7 +13,7 @@ from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.options import ClientOptions, Connecting
 from sprocketmq.client.pulling.assignment import Assignment
 from sprocketmq.client.pulling.ranges import pull_range, within
-from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.client.received import ReceivedMessage, inside
 from sprocketmq.client.settings import PullSettings
 from sprocketmq.client.sharing import acquire, release
 from sprocketmq.client.subscription import Subscription
@@ -120,7 +120,7 @@ class PullConsumer:
 
     async def poll(self, max_messages: int = 1024, timeout: float = 5.0) -> list[ReceivedMessage]:
         """Messages that are there, or that come within `timeout`; an empty list when none do."""
-        return await self._parts().poll(max_messages, timeout)
+        return inside(self.options.namespace, await self._parts().poll(max_messages, timeout))
 
     async def poll_arrow(self, timeout: float = 5.0) -> pa.RecordBatch | None:
         """What is there as one Arrow record batch, without a Python object per message; None when nothing came."""
@@ -141,7 +141,7 @@ class PullConsumer:
         """The messages of one queue from offset `begin` to before `end`; touches no committed offset."""
         async for result in pull_range(self._running(), self.group, queue, begin, end, self.settings):
             if messages := within(result.messages(), end):
-                yield messages
+                yield inside(self.options.namespace, messages)
 
     async def read_range_arrow(self, queue: MessageQueue, begin: int, end: int) -> AsyncIterator[pa.RecordBatch]:
         """As `read_range`, in Arrow record batches."""
