@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.unit.client.fakes import FakeTransport, batch_bodies, instance, route, routes, stores
+from tests.unit.client.fakes import FakeTransport, batch_bodies, instance, route, routes, stores, until
 
 from sprocketmq.client.batching import Batcher
 from sprocketmq.client.errors import NoRoute, Overloaded, Refused, Unreachable
@@ -131,8 +131,9 @@ async def test_the_buffer_is_bounded_and_tells() -> None:
 async def test_no_room_in_time() -> None:
     transport = network(T=1)
     transport.hold = asyncio.Event()
-    made = batcher(transport, delivery_timeout=0.01, buffer_messages=1)
+    made = batcher(transport, delivery_timeout=0.2, buffer_messages=1, max_messages=1)
     future = made.submit(Message("T", b"x"))
+    await until(lambda: any(command.code == BATCH for _, command in transport.asked))
     with pytest.raises(Overloaded):
         await made.room()
     transport.hold.set()
