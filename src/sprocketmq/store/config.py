@@ -14,6 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from sprocketmq.config import parse_integer
 from sprocketmq.errors import ConfigError
 from sprocketmq.store.consumequeue_format import ENTRY_SIZE
 from sprocketmq.store.indexfile_format import index_file_size
@@ -165,7 +166,7 @@ def parse_value(name: str, text: str, kind: type) -> Any:
         if kind is bool:
             return _TRUE_FALSE[text.lower()]
         if kind is int:
-            return int(text)
+            return parse_integer(text)
         return kind(text)
     except (KeyError, ValueError):
         raise ConfigError(f"{name}: {text!r} is not a value it can have") from None

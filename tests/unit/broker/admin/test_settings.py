@@ -79,6 +79,8 @@ async def test_changes_take_effect_are_logged_and_outlive_a_restart(
         (b"fileReservedTime=/etc/passwd", ResponseCode.INVALID_PARAMETER),
         (b"fileReservedTime=0x30", ResponseCode.INVALID_PARAMETER),
         (b"fileReservedTime=4.5", ResponseCode.INVALID_PARAMETER),
+        (b"fileReservedTime=99999999999999999999999", ResponseCode.INVALID_PARAMETER),
+        (b"fileReservedTime=4_8", ResponseCode.INVALID_PARAMETER),
         (b"fileReservedTime=", ResponseCode.INVALID_PARAMETER),
         (b"deleteWhen=04;rm -rf /", ResponseCode.INVALID_PARAMETER),
         (b"messageDelayLevel=1s", ResponseCode.NO_PERMISSION),
