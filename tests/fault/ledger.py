@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sprocketmq.errors import StoreError
+from sprocketmq.protocol.hashing import string_hash
 from sprocketmq.protocol.properties import encode_properties
 from sprocketmq.protocol.record import Record, decode_records
 from sprocketmq.store.config import FlushDiskType, StoreConfig
@@ -69,7 +70,7 @@ class Ledger:
         self.number += 1
         body = f"message {self.number} ".encode().ljust(size, b"%d" % (self.number % 10))
         topic, queue_id, key = topic or TOPICS[self.number % 2], self.number // 2 % QUEUES, f"K{self.number}"
-        properties = encode_properties({"KEYS": key, "TAGS": "even" if self.number % 2 else "odd"}).encode()
+        properties = encode_properties({"KEYS": key, "TAGS": tag_of(body)}).encode()
         at = store.log.max_offset
         try:
             result = store.put_record(Record(topic=topic, queue_id=queue_id, body=body, properties=properties))
@@ -103,6 +104,10 @@ class Ledger:
         self.keys = {key: place for key, place in self.keys.items() if place in store_holds}
 
 
+def tag_of(body: bytes) -> str:
+    return "odd" if int(body.split()[1]) % 2 else "even"
+
+
 def everything(store: MessageStore, *, trust_headers: bool = True) -> dict[Place, bytes]:
     """Every message that a consumer can read, by its place. Without trust in headers, by where it was asked for."""
     found: dict[Place, bytes] = {}
@@ -134,7 +139,16 @@ def check(store: MessageStore, ledger: Ledger, *, lost: frozenset[Place] = froze
     for place, body in found.items():
         assert ledger.sent.get(place) == body, f"never sent: {place}"
     check_keys(store, ledger, {place: body for place, body in found.items() if place not in lost})
+    check_tags(store, {place: body for place, body in found.items() if place not in lost})
     return found
+
+
+def check_tags(store: MessageStore, found: dict[Place, bytes]) -> None:
+    """Queue entries hold the tags of their messages: what filters look at."""
+    for place, body in found.items():
+        entry = store.reader.entry(place.topic, place.queue_id, place.queue_offset)
+        assert entry is not None
+        assert entry.tags_code == string_hash(tag_of(body)), f"the entry of {place} is torn"
 
 
 def check_keys(store: MessageStore, ledger: Ledger, found: dict[Place, bytes]) -> None:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from sprocketmq.errors import StoreError, StoreFull
 from sprocketmq.store.consumequeue_format import (
+    ENTRY,
     ENTRY_SIZE,
     FILLER,
     FILLER_SIZE,
@@ -295,6 +296,20 @@ class ConsumeQueue:
         else:
             self._bridge(queue_offset)
         return True
+
+    def mend(self, queue_offset: int, commit_offset: int, size: int, tags_code: int) -> None:
+        """Put an entry right that a power cut tore: it was read from the disk, and the log knows better."""
+        at = queue_offset * ENTRY_SIZE
+        base = at - at % self.file_size
+        if base not in self.bases or self.raw_entry(queue_offset) == (commit_offset, size, tags_code):
+            return
+        ENTRY.pack_into(self.view_of(base), at - base, commit_offset, size, tags_code)
+        self._flushed = min(self._flushed, queue_offset)
+        if queue_offset == self.max_offset - 1:
+            self.cursor.max_commit_offset = commit_offset + size
+        if not self.cursor.dirty:
+            self.cursor.dirty = True
+            self.touched()
 
     def _bridge(self, queue_offset: int) -> None:
         """Records were lost in the middle: fillers take their places, so that the later ones keep theirs."""

@@ -5,6 +5,8 @@ entry := commit_offset:i64 size:i32 tags_code:i64                   20 bytes; qu
 The end of a queue is the first entry whose size is not above zero. Entries before the first real one, in a queue
 that does not begin at 0, are fillers {0, 0x7FFFFFFF, 0}. A tags code at or below EXT_ADDRESS_MAX is no hash but the
 address of a ConsumeQueueExt unit.
+
+A power cut can tear an entry that lies in two sectors of the disk: one part is there, the other reads as zeros.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import NamedTuple
 ENTRY_SIZE = 20
 ENTRY = struct.Struct(">qiq")
 _PAGE_ENTRIES = 4096 // ENTRY_SIZE
+_SECTOR = 512  # what a disk writes whole
 FILLER_SIZE = 0x7FFFFFFF
 FILLER = ENTRY.pack(0, FILLER_SIZE, 0)
 
@@ -35,6 +38,11 @@ class QueueEntry(NamedTuple):
 
 def decode_entry(data: bytes | memoryview, at: int = 0) -> QueueEntry:
     return QueueEntry(*ENTRY.unpack_from(data, at))
+
+
+def is_tearable(queue_offset: int, file_size: int) -> bool:
+    """Whether the entry lies in two sectors of its file."""
+    return queue_offset * ENTRY_SIZE % file_size % _SECTOR > _SECTOR - ENTRY_SIZE
 
 
 def written_entries(data: bytes | memoryview) -> int:

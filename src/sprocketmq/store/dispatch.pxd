@@ -25,6 +25,7 @@ cdef class Dispatcher:
     cdef public long long store_timestamp
     cdef public object on_dispatch
     cdef public object extend
+    cdef public int mending
     cdef object _open_queue
     cdef RecordLayout _layout
     cdef QueueCursor _last
@@ -46,6 +47,17 @@ cdef class Dispatcher:
         self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long commit_offset,
         int size, int sys_flag, long long queue_offset, long long store_timestamp,
     ) except *
+
+    @cython.locals(tags_code=cython.longlong)
+    cdef void mend(
+        self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long commit_offset,
+        int size, long long queue_offset, long long store_timestamp,
+    ) except *
+
+    cdef long long in_entry(
+        self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long tags_code,
+        long long store_timestamp,
+    ) except? -1
 
     cdef bint belongs(self, QueueCursor cursor, long long queue_offset, long long record_end) except -1
 

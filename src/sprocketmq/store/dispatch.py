@@ -2,7 +2,8 @@
 """From the log to the queues and the index: what RocketMQ calls reput.
 
 Records are dispatched in the order of the log, each to its ConsumeQueue and then to the index. Dispatching a record
-twice changes nothing, so recovery may begin early.
+twice changes nothing, so recovery may begin early. After a crash it is `mending`: an entry that the power cut may have
+torn is compared with its record.
 
     transaction bits     queue   index
     none, committed      yes     yes
@@ -22,6 +23,7 @@ except ImportError:
 
 from sprocketmq.errors import MessageIllegal
 from sprocketmq.protocol.record import Layout as RecordLayout
+from sprocketmq.store.consumequeue_format import is_tearable
 from sprocketmq.store.indexcursor import IndexCursor
 from sprocketmq.store.queuecursor import QueueCursor
 
@@ -51,6 +53,7 @@ class Dispatcher:
         self.store_timestamp = 0
         self.on_dispatch: OnDispatch | None = None
         self.extend: Extend | None = None
+        self.mending = 0  # else the size of a queue file
         self._open_queue = open_queue
         self._layout = RecordLayout()
         self._last: QueueCursor | None = None
@@ -123,18 +126,35 @@ class Dispatcher:
         kind = sys_flag & TRANSACTION_MASK
         self.scan(p, at, end)
         self.store_timestamp = store_timestamp
-        if (kind == 0 or kind == TRANSACTION_COMMIT) and self.belongs(cursor, queue_offset, commit_offset + size):
-            tags_code = in_entry = self.tags_code(cursor, p, store_timestamp)
-            if self.extend is not None:  # the entry then has the address of the unit that has the code
-                in_entry = self.extend(cursor, tags_code, store_timestamp, cut(p, at, end))
-            cursor.put(commit_offset, size, in_entry)
-            cursor.store_timestamp = store_timestamp
-            if cursor.watched and self.on_dispatch is not None:
-                self.on_dispatch(
-                    cursor.topic, cursor.queue_id, cursor.max_offset, tags_code, store_timestamp, cut(p, at, end)
-                )
+        if kind == 0 or kind == TRANSACTION_COMMIT:
+            if self.mending != 0 and queue_offset < cursor.max_offset:
+                self.mend(cursor, p, at, end, commit_offset, size, queue_offset, store_timestamp)
+            elif self.belongs(cursor, queue_offset, commit_offset + size):
+                tags_code = self.tags_code(cursor, p, store_timestamp)
+                cursor.put(commit_offset, size, self.in_entry(cursor, p, at, end, tags_code, store_timestamp))
+                cursor.store_timestamp = store_timestamp
+                if cursor.watched and self.on_dispatch is not None:
+                    self.on_dispatch(
+                        cursor.topic, cursor.queue_id, cursor.max_offset, tags_code, store_timestamp, cut(p, at, end)
+                    )
         if self.index is not None and kind != TRANSACTION_ROLLBACK:
             self.dispatch_keys(cursor, p, commit_offset, store_timestamp)
+
+    def mend(
+        self, cursor: QueueCursor, p: Pointer, at: int, end: int, commit_offset: int, size: int, queue_offset: int,
+        store_timestamp: int,
+    ) -> None:  # fmt: skip
+        """The queue has an entry for the record: make it the right one, where it may be torn."""
+        if is_tearable(queue_offset, self.mending):
+            tags_code = self.tags_code(cursor, p, store_timestamp)
+            in_entry = self.in_entry(cursor, p, at, end, tags_code, store_timestamp)
+            cursor.owner.mend(queue_offset, commit_offset, size, in_entry)
+
+    def in_entry(self, cursor: QueueCursor, p: Pointer, at: int, end: int, tags_code: int, store_timestamp: int) -> int:
+        """What stands in the queue entry: the code, or the address of the extension's unit that has it."""
+        if self.extend is None:
+            return tags_code
+        return self.extend(cursor, tags_code, store_timestamp, cut(p, at, end))
 
     def belongs(self, cursor: QueueCursor, queue_offset: int, record_end: int) -> bool:
         """Whether the record is the next of its queue and not one it has already."""

@@ -36,6 +36,10 @@ class QueueOwner(Protocol):
         """A record came that is not the next of its queue: whether its entry is written all the same."""
         ...
 
+    def mend(self, queue_offset: int, commit_offset: int, size: int, tags_code: int) -> None:
+        """Make an entry that is there already say this."""
+        ...
+
     def touched(self) -> None:
         """The first entry since the last flush was written."""
         ...

@@ -2,7 +2,7 @@
 
 After a clean stop the last record that a queue knows is looked up, and what follows it is dispatched. After a crash
 the log is walked from the last file that was whole at the checkpoint (or from where the index ends, if that is
-earlier), every record is checked and dispatched again, which changes nothing where its entries already are.
+earlier), every record is checked and dispatched again, which changes nothing where its entries already are whole.
 
 Where the walk meets something that is no record, the log has ended there, with two exceptions:
 
@@ -177,7 +177,9 @@ class Recovery:
 
     def _walk(self, start: int) -> int:
         self._queues.complete = start <= self._log.min_offset
+        self._dispatcher.mending = 0 if self.report.clean else self._queues.file_size
         end = self._walk_from(start)
+        self._dispatcher.mending = 0
         if any(queue.gap for queue in self._queues):
             self._rebuild_queues()
         return end

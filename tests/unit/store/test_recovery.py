@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.store.shop import START_MS, FakeClock, bodies, open_store, put, read_all
 
 from sprocketmq.errors import StoreError, StoreLocked
+from sprocketmq.store.consumequeue_format import ENTRY, QueueEntry
 from sprocketmq.store.files import Disk
 from sprocketmq.store.quarantine import quarantined, records_in, replay
+from sprocketmq.store.store import MessageStore
+from sprocketmq.store.view import StoreView
 
 LOG = "commitlog/00000000000000000000"
 
@@ -31,6 +35,11 @@ def damage(path: Path, at: int, data: bytes) -> None:
     content = bytearray(path.read_bytes())
     content[at : at + len(data)] = data
     path.write_bytes(content)
+
+
+def entries(store: MessageStore, count: int) -> list[QueueEntry]:
+    found = [store.reader.entry("T", 0, offset) for offset in range(count)]
+    return [entry for entry in found if entry is not None]
 
 
 def messages(*numbers: int) -> list[bytes]:
@@ -256,3 +265,27 @@ def test_queue_entries_below_the_logs_beginning_do_not_count(tmp_path: Path) -> 
     assert 0 < store.min_offset("T", 0) < store.max_offset("T", 0) == top
     assert len(bodies(store)) == top - store.min_offset("T", 0)
     store.close()
+
+
+@pytest.mark.parametrize("count", [52, 60])
+@pytest.mark.parametrize("lost", [slice(0, 8), slice(0, 4), slice(4, 20), slice(12, 20), slice(16, 20)], ids=str)
+def test_a_queue_entry_that_the_power_cut_tore_is_mended(tmp_path: Path, lost: slice, count: int) -> None:
+    """Entry 51 of a queue file lies across two sectors: bytes 1020 to 1040."""
+    settings: dict[str, Any] = {"mapped_file_size_consume_queue": 6000}
+    store = open_store(tmp_path, **settings)
+    for number in range(count):
+        put(store, body=b"%d" % number, TAGS="tag")
+    whole = entries(store, count)
+    store.abandon()
+    path = tmp_path / "consumequeue" / "T" / "0" / f"{0:020d}"
+    data = bytearray(path.read_bytes())
+    entry = bytearray(data[1020:1040])
+    entry[lost] = bytes(len(entry[lost]))
+    data[1020:1040] = entry
+    path.write_bytes(data)
+    view = StoreView(tmp_path)
+    assert [view.queues["T", 0].entry(offset) for offset in range(count)] == whole
+    store = open_store(tmp_path, **settings)
+    assert entries(store, count) == whole
+    store.close()
+    assert path.read_bytes()[1020:1040] == ENTRY.pack(*whole[51])

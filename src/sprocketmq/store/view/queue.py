@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from sprocketmq.store.consumequeue_format import ENTRY_SIZE, FILLER_SIZE, QueueEntry, decode_entry
+from sprocketmq.store.consumequeue_format import ENTRY_SIZE, FILLER_SIZE, QueueEntry, decode_entry, is_tearable
 from sprocketmq.store.view.source import ByteFile, ByteSource
 
 _WORDS = ENTRY_SIZE // 4
@@ -37,6 +37,7 @@ class QueueView:
         self._first = files[0].base // ENTRY_SIZE if files else 0
         self._on_disk = self._end_on_disk()
         self._added: list[QueueEntry] = []
+        self._mended: dict[int, QueueEntry] = {}
         self._open = None  # a store has many queues, and most are never read
         self.min_offset = self._first
 
@@ -52,7 +53,7 @@ class QueueView:
     def entry(self, offset: int) -> QueueEntry:
         if offset >= self._on_disk:
             return self._added[offset - self._on_disk]
-        return self.stored(offset) or FILLER_ENTRY
+        return self._mended.get(offset) or self.stored(offset) or FILLER_ENTRY
 
     def entries(self, begin: int, end: int) -> Iterator[tuple[int, QueueEntry]]:
         for offset in range(max(begin, self.min_offset), min(end, self.max_offset)):
@@ -100,6 +101,8 @@ class QueueView:
 
     def add(self, offset: int, entry: QueueEntry) -> bool:
         """Dispatches a record again; false when the queue has it already."""
+        if offset < self._on_disk and is_tearable(offset, self.file_size) and self.stored(offset) != entry:
+            self._mended[offset] = entry
         if entry.commit_offset + entry.size <= self.max_physical() or offset < self.max_offset:
             return False
         if self.max_offset == self._first and not self._added:
