@@ -1,13 +1,14 @@
 """Our Spark source and sink beside Spark's own for Kafka, in turns, on local[2].
 
-    KAFKA_PYTHON=venv/bin/python python -m bench.spark [rows to read] [rows to write]
+    KAFKA_PYTHON=venv/bin/python python -m bench.spark [rows to read] [rows to write] [seconds of latency]
 
 KAFKA_PYTHON is a Python with pyspark 4.0.0, for which spark-sql-kafka-0-10_2.13:4.0.0 is resolved from Maven; without
 it only our side is measured. Each side runs in a process of its own against its own broker; rows have 128-byte bodies.
 
 write    rows of spark.range to a topic
 read     that topic to the noop sink
-scan     our store directory to the noop sink, no broker asked; beside the read from Kafka
+scan     our store directory to the noop sink, no broker asked, while the broker runs; beside the read from Kafka
+p50      seconds from a message's store time to that of its copy, made by a stream from topic to topic
 """
 
 from __future__ import annotations
@@ -31,35 +32,43 @@ CONF = {
     "maxTransferCountOnMessageInDisk": "4096",
     "maxTransferBytesOnMessageInDisk": str(1024**2),
 }
-TARGETS = {"write": 1.2, "read": 1.5, "scan": 2.5}
+TARGETS = {"write": 1.2, "read": 1.5, "scan": 2.5, "scan of 7 columns": 2.5}
 _SIDE = Path(__file__).with_name("spark_side.py")
 
 
-def main(rows_to_read: int = 5_000_000, rows_to_write: int = 1_000_000) -> None:
+def main(rows_to_read: int = 5_000_000, rows_to_write: int = 1_000_000, latency_seconds: int = 60) -> None:
+    sizes = rows_to_read, rows_to_write, latency_seconds
     with tempfile.TemporaryDirectory() as folder:
-        ours = _ours(Path(folder), rows_to_read, rows_to_write)
+        ours = _ours(Path(folder), sizes)
         python = os.environ.get("KAFKA_PYTHON")
-        theirs = _theirs(python, Path(folder), rows_to_read, rows_to_write) if python else {}
-    for name, speed in ours.items():
-        line = f"{name:<6} {speed:>12,.0f} rows/s"
-        if beside := theirs.get("read" if name == "scan" else name):
-            line += f"   Kafka {beside:>12,.0f}   {speed / beside:.2f}x  (target {TARGETS[name]}x)"
-        print(line)
+        theirs = _theirs(python, Path(folder), sizes) if python else {}
+    for name, figure in ours.items():
+        beside = theirs.get("read" if name.startswith("scan") else name)
+        print(_latency(name, figure, beside) if name in ("p50", "p99") else _speed(name, figure, beside))
 
 
-def _ours(folder: Path, rows_to_read: int, rows_to_write: int) -> dict[str, float]:
+def _speed(name: str, speed: float, beside: float | None) -> str:
+    line = f"{name:<18} {speed:>12,.0f} rows/s"
+    return f"{line}   Kafka {beside:>12,.0f}   {speed / beside:.2f}x  (target {TARGETS[name]}x)" if beside else line
+
+
+def _latency(name: str, seconds: float, beside: float | None) -> str:
+    line = f"{'latency ' + name:<18} {seconds * 1000:>12,.0f} ms"
+    return f"{line}       Kafka {beside * 1000:>12,.0f}   {seconds / beside:.2f}x" if beside else line
+
+
+def _ours(folder: Path, sizes: tuple[int, ...]) -> dict[str, float]:
     cluster = sprocket_cluster(folder / "sprocket", CONF).start()
     try:
-        store = str(cluster.broker.store)
-        return _run(sys.executable, "rocketmq", cluster.address, rows_to_read, rows_to_write, store)
+        return _run(sys.executable, "rocketmq", cluster.address, *sizes, cluster.broker.store)
     finally:
         cluster.kill()
 
 
-def _theirs(python: str, folder: Path, rows_to_read: int, rows_to_write: int) -> dict[str, float]:
+def _theirs(python: str, folder: Path, sizes: tuple[int, ...]) -> dict[str, float]:
     kafka = Kafka(folder / "kafka").start()
     try:
-        return _run(python, "kafka", kafka.address, rows_to_read, rows_to_write)
+        return _run(python, "kafka", kafka.address, *sizes)
     finally:
         kafka.kill()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.peers.fixtures import *  # noqa: F403
+from tests.spark.settings import QUICK
 from tests.stores import GoldenStore, unpack
 
 if TYPE_CHECKING:
@@ -36,20 +37,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     warnings.simplefilter("ignore")
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("sprocketmq-tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.python.filterPushdown.enabled", "true")
-        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .getOrCreate()
-    )
+    builder = SparkSession.builder.master("local[2]").appName("sprocketmq-tests")
+    places = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+    switches = {"spark.sql.session.timeZone": "UTC", "spark.sql.python.filterPushdown.enabled": "true"}
+    for key, value in {**QUICK, **places, **switches}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
     yield session
     session.stop()
 

@@ -1,4 +1,4 @@
-"""Queries on Spark's engine: batch and stream, checkpoints, and a stream that must equal the batch over its data."""
+"""Queries on Spark's engine: batch and stream, and checkpoints; `test_kills` has a stream that must equal the batch."""
 
 from __future__ import annotations
 
@@ -64,35 +64,3 @@ def test_a_stream_goes_on_from_its_checkpoint(
     write(cluster.address, topic, bodies(50))
     assert run() == 150
     assert spark.read.parquet(str(tmp_path / "out")).count() == 150
-
-
-def test_windowed_totals_from_topic_to_topic_equal_the_batch(
-    spark: SparkSession, cluster: Cluster, unique: Unique, tmp_path: Path
-) -> None:
-    """The driver's query ends and starts again between the halves; what it wrote is what a batch finds."""
-    topic, totals = unique("orders"), unique("totals")
-
-    def totalled(frame: DataFrame) -> DataFrame:
-        amount = f.col("body").cast("string").cast("long")
-        window = f.window("storeTimestamp", "1 hour")
-        return frame.groupBy(window, "tags").agg(f.sum(amount).alias("total"))
-
-    def run() -> None:
-        source = {"nameserver": cluster.address, "subscribe": topic, "startingOffsets": "earliest"}
-        frame = totalled(spark.readStream.format("rocketmq").options(**source).load())
-        rows = frame.select(
-            f.to_json(f.struct("window.start", "tags", "total")).alias("body"), "tags",
-            f.concat_ws("-", f.col("window.start").cast("string"), "tags").alias("keys"),
-        )  # fmt: skip
-        writer = rows.writeStream.format("rocketmq").outputMode("complete").trigger(availableNow=True)
-        sink = {"nameserver": cluster.address, "topic": totals, "checkpointLocation": str(tmp_path / "checkpoint")}
-        writer.options(**sink).start().awaitTermination()
-
-    for begin in (0, 150):
-        write(cluster.address, topic, orders(150, begin))
-        run()
-    latest: dict[str, Any] = {}
-    for row in sorted(read(cluster.address, totals), key=lambda row: row["storeTimestamp"]):
-        latest[row["keys"]] = row["body"]
-    expected = totalled(load(spark, cluster, topic)).select(f.to_json(f.struct("window.start", "tags", "total")))
-    assert sorted(body.decode() for body in latest.values()) == sorted(row[0] for row in expected.collect())

@@ -18,8 +18,8 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from sprocketmq.spark.options import Options
-from sprocketmq.spark.schema import DEFAULT_COLUMNS, spark_schema
-from sprocketmq.spark.source_options import SOURCE_OPTIONS, SourceOptions
+from sprocketmq.spark.schema import spark_schema
+from sprocketmq.spark.source_options import SOURCE_OPTIONS, SourceOptions, default_columns
 
 
 class RocketMQSource(DataSource):
@@ -30,7 +30,7 @@ class RocketMQSource(DataSource):
         return "rocketmq"
 
     def schema(self) -> StructType:
-        return spark_schema(Options(self.options, SOURCE_OPTIONS).names("columns") or DEFAULT_COLUMNS)
+        return spark_schema(default_columns(Options(self.options, SOURCE_OPTIONS)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from sprocketmq.spark.batch import BatchReader

@@ -18,8 +18,10 @@ tags, sql                           *                   filters that the broker 
 group, groupIdPrefix                spark-...           the consumer group; a `group` gets progress committed
 pushdown                            false               let Spark's filters narrow a batch read; see compat
 columns                             18                  names of columns, separated by commas
+includeHeaders                      true                false leaves the column properties out
 pullBatchSize                       1024                messages asked for in one pull
 pollTimeoutMs                       120000              how long a task waits for a silent broker
+kafkaConsumer.pollTimeoutMs                             the same, for those who come from Kafka
 fetchOffset.numRetries, fetchOffset.retryIntervalMs   10, 100   for offsets and routes; the interval doubles
 accessKey, secretKey, securityToken                     ACL
 tls, tlsCaFile, tlsCertFile, tlsKeyFile, tlsVerify      TLS
@@ -45,10 +47,9 @@ SOURCE_OPTIONS = (
     "startingOffsetsByTimestampStrategy", "endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp",
     "minPartitions", "maxRecordsPerPartition", "maxOffsetsPerTrigger", "maxBytesPerTrigger", "minOffsetsPerTrigger",
     "maxTriggerDelay", "failOnDataLoss", "tags", "sql", "groupIdPrefix", "columns", "pullBatchSize", "pushdown",
-    "pollTimeoutMs",
+    "pollTimeoutMs", "kafkaConsumer.pollTimeoutMs", "includeHeaders",
 )  # fmt: skip
 _ENDING = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
-_STREAM_ONLY = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,23 @@ class SourceOptions:
             sql=options.text("sql"),
             group=options.text("group") or f"{options.text('groupIdPrefix') or 'spark'}-source",
             commits="group" in options,
-            columns=options.names("columns") or DEFAULT_COLUMNS,
+            columns=default_columns(options),
             pull_batch=options.integer("pullBatchSize", 1024) or 1024,
-            patience=(options.integer("pollTimeoutMs", 120_000) or 120_000) / 1000,
+            patience=_patience(options),
             pushdown=options.boolean("pushdown", False),
         )
+
+
+def default_columns(options: Options) -> tuple[str, ...]:
+    """What a reader gets who gives no schema."""
+    headers = options.boolean("includeHeaders", True)
+    return options.names("columns") or tuple(name for name in DEFAULT_COLUMNS if headers or name != "properties")
+
+
+def _patience(options: Options) -> float:
+    options.only_one_of("pollTimeoutMs", "kafkaConsumer.pollTimeoutMs")
+    name = "kafkaConsumer.pollTimeoutMs" if "kafkaConsumer.pollTimeoutMs" in options else "pollTimeoutMs"
+    return (options.integer(name, 120_000) or 120_000) / 1000
 
 
 def _topics(options: Options) -> Topics:

@@ -82,3 +82,12 @@ def test_a_stream_cannot_want_more_than_it_may_take() -> None:
 def test_a_bad_pattern_is_refused() -> None:
     with pytest.raises(OptionError, match=r"subscribePattern.*not a regular expression"):
         SourceOptions.of({"nameserver": "h", "subscribePattern": "("}, streaming=True)
+
+
+def test_kafkas_own_spellings() -> None:
+    given = {"nameserver": "h:1", "subscribe": "t", "kafkaConsumer.pollTimeoutMs": "5000", "includeHeaders": "false"}
+    options = SourceOptions.of(given, streaming=False)
+    assert options.patience == 5
+    assert "properties" not in options.columns
+    with pytest.raises(OptionError, match=r"kafkaConsumer\.pollTimeoutMs"):
+        SourceOptions.of({**given, "pollTimeoutMs": "1"}, streaming=False)
