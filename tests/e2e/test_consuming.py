@@ -14,7 +14,16 @@ from tests.peers.java_peer import JavaPeer
 from tests.peers.messages import Outgoing, Queue
 from tests.peers.servers import Cluster
 
-from sprocketmq.client import AdminClient, ConsumeResult, ConsumerSettings, Message, Producer, PushConsumer
+from sprocketmq.client import (
+    AdminClient,
+    ConsumeResult,
+    ConsumerSettings,
+    Message,
+    Producer,
+    PushConsumer,
+    ReceivedMessage,
+    Retry,
+)
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import is_retry_topic
 
@@ -53,13 +62,27 @@ async def test_at_least_once(cluster: Cluster, unique: Unique, how: dict[str, An
         assert {int(body) for body in await handler.wait(100)} == set(range(100))
 
 
-async def test_pop(apache_rocketmq: Cluster, unique: Unique) -> None:
-    """Against Apache's broker alone: ours does not hand messages out by POP."""
-    topic, handler = unique("topic"), Collector()
-    await prepare(apache_rocketmq, topic)
-    async with consuming(apache_rocketmq, unique("g"), topic, handler, pop=True):
-        await fill(apache_rocketmq, topic, 100, unique("pg"))
-        assert {int(body) for body in await handler.wait(100)} == set(range(100))
+async def test_pop(cluster: Cluster, unique: Unique) -> None:
+    """Two members share what the broker hands out, and what one of them fails comes again."""
+    topic, group, failed = unique("topic"), unique("g"), list[bytes]()
+
+    def fail_once(message: ReceivedMessage) -> None:
+        if message.body == b"7" and not failed:
+            failed.append(message.body)
+            raise Retry(1)
+
+    one, two = Collector(fail_once), Collector(fail_once)
+    await prepare(cluster, topic)
+    async with consuming(cluster, group, topic, one, pop=True), consuming(cluster, group, topic, two, pop=True):
+        await fill(cluster, topic, 100, unique("pg"))
+        async with asyncio.timeout(60):
+            while len(one.bodies) + len(two.bodies) < 101:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+    bodies = one.bodies + two.bodies
+    assert {int(body) for body in bodies} == set(range(100))
+    assert (bodies.count(b"7"), len(bodies)) == (2, 101)
+    again = next(m for m in reversed(one.messages + two.messages) if m.body == b"7" and m.reconsume_times > 0)
+    assert again.topic == topic
 
 
 async def test_a_group_goes_on_where_it_was(cluster: Cluster, unique: Unique) -> None:

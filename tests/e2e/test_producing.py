@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 from tests.e2e.collect import Collector
+from tests.peers.java_peer import JavaPeer
 from tests.peers.servers import Cluster
 
 from sprocketmq.client import (
@@ -176,4 +177,31 @@ async def test_trace(cluster: Cluster, unique: Unique) -> None:
             kinds = [record.kind for record in await admin.messages.trace(receipt.message_id)]
             if {"Pub", "SubBefore", "SubAfter"} <= set(kinds):
                 break
+            await asyncio.sleep(0.2)
+
+
+async def test_java_and_trace_see_each_message_of_an_automatic_batch(
+    cluster: Cluster, unique: Unique, java_533: JavaPeer
+) -> None:
+    topic = unique("topic")
+    async with AdminClient(cluster.address) as admin:
+        await admin.topics.create(topic, queues=2)
+    async with Producer(unique("pg"), cluster.address, trace=True) as producer:
+        messages = [Message(topic, b"%d" % i, sharding_key=f"k{i % 2}", properties={"n": str(i)}) for i in range(60)]
+        receipts = await asyncio.gather(*(producer.submit(message) for message in messages))
+    java = await asyncio.to_thread(java_533.push_consumer, unique("g"), cluster.address, [topic], orderly=True)
+    try:
+        seen = await asyncio.to_thread(java.wait, 60)
+    finally:
+        await asyncio.to_thread(java.shutdown)
+    found = {message.body: message for message in seen}
+    for message, receipt in zip(messages, receipts, strict=True):
+        got = found[message.body]
+        assert (got.queue_id, got.queue_offset) == (receipt.queue.queue_id, receipt.queue_offset)
+        assert (got.msg_id, got.properties["n"]) == (receipt.message_id, message.properties["n"])
+    for queue in {receipt.queue.queue_id for receipt in receipts}:
+        offsets = [receipt.queue_offset for receipt in receipts if receipt.queue.queue_id == queue]
+        assert offsets == list(range(len(offsets)))
+    async with AdminClient(cluster.address) as admin, asyncio.timeout(30):
+        while not [r for r in await admin.messages.trace(receipts[-1].message_id) if r.kind == "Pub"]:  # noqa: ASYNC110
             await asyncio.sleep(0.2)

@@ -18,7 +18,7 @@ _PLAIN_BYTES = ENTRY_BYTES + 55  # the entry of a message with no properties but
 class Accumulator:
     """`extra` is property text that every message of the batch gets. Futures may be absent: see `receipts`."""
 
-    __slots__ = ("_extra", "_keys", "body_bytes", "futures", "messages", "size")
+    __slots__ = ("_extra", "_extras", "_keys", "body_bytes", "futures", "messages", "size")
 
     def __init__(self, extra: str = "") -> None:
         self.futures: list[asyncio.Future[SendReceipt]] = []
@@ -26,25 +26,36 @@ class Accumulator:
         self.size = 0  # of the body, about: a character of a property may take more than a byte
         self.body_bytes = 0
         self._extra = extra
+        self._extras: list[str] = []  # of each message; empty while none has any
         self._keys: list[str] = []
 
     def has_room(self, message: Message, limit: int) -> bool:
         return self.size + entry_size(message) + len(self._extra) <= limit
 
-    def add(self, message: Message, future: asyncio.Future[SendReceipt] | None = None) -> None:
+    def add(self, message: Message, future: asyncio.Future[SendReceipt] | None = None, extra: str = "") -> None:
+        """`extra` is property text for this message alone."""
+        if extra or self._extras:
+            self._extras += [""] * (len(self.messages) - len(self._extras))
+            self._extras.append(extra)
+            self.size += len(extra)
         self.messages.append(message)
         if future is not None:
             self.futures.append(future)
         self.size += entry_size(message)
         self.body_bytes += len(message.body)
 
+    def add_extra(self, extra: str) -> None:
+        """More property text for every message, those that are here already too."""
+        self._extra += extra
+
     def body(self) -> bytes:
         """What a batch request carries. Each message gets its id here."""
         keys = self._keys = unique_keys(len(self.messages))
-        extra = self._extra
+        extra, extras = self._extra, self._extras
         parts = []
-        for message, key in zip(self.messages, keys, strict=True):
-            properties = message.property_text(key, extra).encode()
+        for i, message in enumerate(self.messages):
+            own = extra + extras[i] if extras else extra
+            properties = message.property_text(keys[i], own).encode()
             parts.append(encode_entry(message.flag, message.body, properties))
         return b"".join(parts)
 

@@ -4,7 +4,8 @@
     open batch  -> ready -> on its way -> receipts
 A topic has one open batch for messages that may go to any queue, and one per queue for those with a sharding key.
 A batch closes when it is full or `linger` old. At most one batch per queue is on its way, so a queue holds its messages
-in the order they were submitted, also after a retry.
+in the order they were submitted, also after a retry. Hooks see each message as a send of its own, from its submission
+to its receipt.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class _Batch:
 
     deadline: float
     queue: MessageQueue | None
-    content: Accumulator = field(default_factory=Accumulator)
+    content: Accumulator
     timer: asyncio.Handle | None = None
 
 
@@ -45,7 +46,7 @@ class _Topic:
     open: dict[MessageQueue | None, _Batch] = field(default_factory=dict)
     ready: deque[_Batch] = field(default_factory=deque)
     busy: set[MessageQueue] = field(default_factory=set)
-    unrouted: list[tuple[Message, ReceiptFuture]] = field(default_factory=list)
+    unrouted: list[tuple[Message, ReceiptFuture, str]] = field(default_factory=list)
 
 
 class Batcher:
@@ -64,6 +65,7 @@ class Batcher:
         self._alone_over = settings.compress_over
         self._max_message_bytes = settings.max_message_bytes
         self._send_alone = send_alone
+        self._is_observed = sender.is_observed
         self._loop = asyncio.get_running_loop()
         self._topics: dict[str, _Topic] = {}
         self._tasks = BackgroundTasks()
@@ -95,12 +97,13 @@ class Batcher:
             topic = self._open_topic(message.topic)
         self._count += 1
         self._bytes += size
+        extra = self._observe(message, future) if self._is_observed else ""
         if message.sharding_key is None:
-            self._add(topic, None, message, future)
+            self._add(topic, None, message, future, extra)
         elif topic.route is not None:
-            self._add(topic, by_sharding_key(message, topic.route.write_queues), message, future)
+            self._add(topic, by_sharding_key(message, topic.route.write_queues), message, future, extra)
         else:
-            topic.unrouted.append((message, future))
+            topic.unrouted.append((message, future, extra))
         return future
 
     async def room(self) -> None:
@@ -128,6 +131,17 @@ class Batcher:
         await self.flush()
         await self._tasks.stop()
 
+    def _observe(self, message: Message, future: ReceiptFuture) -> str:
+        """Tell the hooks; returns the properties they want to travel with the message."""
+        context = self._sender.begin(message.topic, (message,), "normal" if message.sharding_key is None else "order")
+
+        def settled(done: ReceiptFuture) -> None:
+            error = Closed("cancelled") if done.cancelled() else done.exception()
+            self._sender.end(context, None if error else done.result(), error)
+
+        future.add_done_callback(settled)
+        return "" if context is None else self._encoder.property_text(context.properties)
+
     # -- building ---------------------------------------------------------------------------------------------------
 
     def _open_topic(self, name: str) -> _Topic:
@@ -142,29 +156,31 @@ class Batcher:
         except ClientError as error:
             self._give_up(topic, error)
             return
-        for message, future in topic.unrouted:
-            self._add(topic, by_sharding_key(message, topic.route.write_queues), message, future)
+        for message, future, extra in topic.unrouted:
+            self._add(topic, by_sharding_key(message, topic.route.write_queues), message, future, extra)
         topic.unrouted.clear()
         self._pump(topic)
 
     def _give_up(self, topic: _Topic, error: ClientError) -> None:
         """No route: everything that waits for it fails, and the next message asks anew."""
         self._topics = {name: kept for name, kept in self._topics.items() if kept is not topic}
-        for _, future in topic.unrouted:
-            self._fail([future], error, 0)
+        for message, future, _ in topic.unrouted:
+            self._fail([future], error, len(message.body))
         for batch in (*topic.ready, *topic.open.values()):
             if batch.timer is not None:
                 batch.timer.cancel()
             self._fail(batch.content.futures, error, batch.content.body_bytes)
 
-    def _add(self, topic: _Topic, queue: MessageQueue | None, message: Message, future: ReceiptFuture) -> None:
+    def _add(
+        self, topic: _Topic, queue: MessageQueue | None, message: Message, future: ReceiptFuture, extra: str
+    ) -> None:
         batch = topic.open.get(queue)
         if batch is None:
-            batch = _Batch(self._loop.time() + self._limits.delivery_timeout, queue)
+            batch = _Batch(self._loop.time() + self._limits.delivery_timeout, queue, self._encoder.accumulator())
             topic.open[queue] = batch
             batch.timer = self._loop.call_later(self._limits.linger, self._close, topic, batch)
         content = batch.content
-        content.add(message, future)
+        content.add(message, future, extra)
         if content.size >= self._limits.max_bytes or len(content.futures) >= self._limits.max_messages:
             self._close(topic, batch)
 
@@ -201,18 +217,15 @@ class Batcher:
 
     async def _send(self, topic: _Topic, batch: _Batch, queue: MessageQueue) -> None:
         content = batch.content
-        context = self._sender.begin(topic.name, content.messages, "batch")
         try:
             receipt = await self._deliver(self._encoder.batch(topic.name, content), topic, batch, queue)
         except ClientError as error:
-            self._sender.end(context, error=error)
             self._fail(content.futures, error, content.body_bytes)
         except asyncio.CancelledError:
             self._fail(content.futures, Closed("the producer was stopped"), content.body_bytes)
             raise
         else:
             content.settle(receipt)
-            self._sender.end(context, receipt=receipt)
             self._release(len(content.futures), content.body_bytes)
         finally:
             topic.busy.discard(queue)

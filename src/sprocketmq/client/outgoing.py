@@ -77,7 +77,7 @@ class Encoder:
         message.validate(self._settings.max_message_bytes)
         key = unique_key()
         body, flags = self._body(message.body, sys_flag)
-        text = check_properties(message.property_text(key, self._extra(extra)))
+        text = check_properties(message.property_text(key, self.property_text(extra, with_namespace=True)))
         return Outgoing(self.topic(message.topic), body, key, text, message.flag, flags, now_ms())
 
     def batch(self, topic: str, content: Accumulator) -> Outgoing:
@@ -85,6 +85,10 @@ class Encoder:
             topic, content.body(), "", "WAIT\x01true\x02", born_ms=now_ms(),
             code=RequestCode.SEND_BATCH_MESSAGE, is_batch=True,
         )  # fmt: skip
+
+    def accumulator(self, extra: Mapping[str, str] | None = None) -> Accumulator:
+        """An empty batch whose messages all get the properties `extra`."""
+        return Accumulator(self.property_text(extra, with_namespace=True))
 
     def batches(self, messages: Sequence[Message]) -> list[Accumulator]:
         """The messages in as few bodies as the size limit allows. Refuses what a broker would not take in a batch."""
@@ -96,12 +100,13 @@ class Encoder:
             if message.is_delayed:
                 raise InvalidMessage("a message with a delay cannot go in a batch")
             if not parts or not parts[-1].has_room(message, self._settings.max_message_bytes):
-                parts.append(Accumulator(self._extra(None)))
+                parts.append(self.accumulator())
             parts[-1].add(message)
         return parts
 
-    def _extra(self, extra: Mapping[str, str] | None) -> str:
-        text = f"INSTANCE_ID\x01{self._namespace}\x02" if self._namespace else ""
+    def property_text(self, extra: Mapping[str, str] | None, *, with_namespace: bool = False) -> str:
+        """Properties that a message gets besides its own, as they travel."""
+        text = f"INSTANCE_ID\x01{self._namespace}\x02" if with_namespace and self._namespace else ""
         return text + "".join(f"{name}\x01{value}\x02" for name, value in (extra or {}).items())
 
     def _body(self, body: bytes, sys_flag: int) -> tuple[bytes, int]:

@@ -165,13 +165,17 @@ class Producer:
         topic = self.encoder.topic(messages[0].topic) if messages else ""
         for part in self.encoder.batches(messages):
             context = self.sender.begin(messages[0].topic, part.messages, "batch")
+            if context is not None:
+                part.add_extra(self.encoder.property_text(context.properties))
             try:
                 receipt = await self.sender.send(self.encoder.batch(topic, part), deadline, queue=queue)
             except ClientError as error:
                 self.sender.end(context, error=error)
                 raise
-            self.sender.end(context, receipt=receipt)
-            receipts += part.receipts(receipt)
+            own = part.receipts(receipt)
+            ids = ",".join(each.message_id for each in own)
+            self.sender.end(context, receipt=receipt._replace(message_id=ids))
+            receipts += own
         return receipts
 
     def submit(self, message: Message) -> asyncio.Future[SendReceipt]:

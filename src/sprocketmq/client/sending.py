@@ -132,6 +132,10 @@ class Sender:
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
+    @property
+    def is_observed(self) -> bool:
+        return bool(self._hooks)
+
     def begin(self, topic: str, messages: Sequence[Message], kind: str = "normal") -> SendContext | None:
         """What hooks see of a send; None when there are no hooks."""
         if not self._hooks:

@@ -72,7 +72,7 @@ class Tracer:
                 _KINDS.get(context.kind, 0), receipt.offset_message_id if receipt else "null",
                 "true" if context.error is None else "false",
             ),
-            (ids, *keys.split()),
+            (*ids.split(","), *keys.split()),
         )  # fmt: skip
 
     def before_consume(self, context: ConsumeContext) -> None:

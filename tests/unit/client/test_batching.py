@@ -7,12 +7,15 @@ from tests.unit.client.fakes import FakeTransport, batch_bodies, instance, route
 
 from sprocketmq.client.batching import Batcher
 from sprocketmq.client.errors import NoRoute, Overloaded, Refused, Unreachable
+from sprocketmq.client.hooks import SendContext
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.outgoing import Encoder
 from sprocketmq.client.sending import Sender
 from sprocketmq.client.settings import Batching, ProducerSettings
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol.batch import decode_batch
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.properties import decode_properties
 
 BATCH = RequestCode.SEND_BATCH_MESSAGE
 
@@ -178,3 +181,44 @@ async def test_what_no_batch_takes_goes_alone() -> None:
     made.submit(Message("T", b"x" * 5000))
     assert len(made.alone) == 2  # type: ignore[attr-defined]
     await made.stop()
+
+
+class Watcher:
+    """A hook that numbers the messages it sees."""
+
+    def __init__(self) -> None:
+        self.contexts: list[SendContext] = []
+
+    def before_send(self, context: SendContext) -> None:
+        self.contexts.append(context)
+        context.properties["number"] = str(len(self.contexts))
+
+    def after_send(self, context: SendContext) -> None:
+        context.state["ended"] = True
+
+
+async def test_hooks_see_each_message_of_a_batch() -> None:
+    transport, watcher = network(T=1), Watcher()
+    settings = ProducerSettings()
+    sender = Sender(instance(transport), "g", settings, [watcher])
+    made = Batcher(sender, Encoder("", settings), settings, lambda _: asyncio.Future())
+    futures = [made.submit(Message("T", body, sharding_key="k")) for body in (b"a", b"b")]
+    await made.stop()
+    await asyncio.sleep(0)
+    (batch,) = [command.body for _, command in transport.asked if command.code == BATCH]
+    numbers = [decode_properties(text.decode())["number"] for _, _, text in decode_batch(batch)]
+    assert numbers == ["1", "2"]
+    assert [context.receipt for context in watcher.contexts] == [future.result() for future in futures]
+    assert [context.kind for context in watcher.contexts] == ["order", "order"]
+    assert all(context.state["ended"] for context in watcher.contexts)
+
+
+async def test_messages_of_a_namespace_carry_its_name() -> None:
+    transport, settings = network(**{"ns%T": 1}), ProducerSettings()
+    sender = Sender(instance(transport), "g", settings)
+    made = Batcher(sender, Encoder("ns", settings), settings, lambda _: asyncio.Future())
+    made.submit(Message("T", b"a"))
+    await made.stop()
+    (batch,) = [command.body for _, command in transport.asked if command.code == BATCH]
+    ((_, _, text),) = decode_batch(batch)
+    assert decode_properties(text.decode())["INSTANCE_ID"] == "ns"
