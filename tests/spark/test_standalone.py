@@ -14,6 +14,7 @@ from tests.peers.fixtures import Unique
 from tests.peers.process import Process, free_port
 from tests.peers.servers import Cluster
 from tests.spark.conftest import SOURCES
+from tests.spark.settings import QUICK
 from tests.stores import GoldenStore
 
 HOST = "127.0.0.1"
@@ -27,7 +28,8 @@ options = {"nameserver": nameserver, "topic": topic}
 frame.select("body", "tags").where("length(body) > 0").write.format("rocketmq").mode("append").options(**options).save()
 back = spark.read.format("rocketmq").options(nameserver=nameserver, subscribe=topic, minPartitions="4").load()
 hosts = back.rdd.getNumPartitions()
-print(f"RESULT {frame.count()} {back.count()} {back.select('uniqKey').distinct().count()} {hosts}")
+counts = back.selectExpr("count(*)", "count(distinct uniqKey)").first()
+print(f"RESULT {frame.count()} {counts[0]} {counts[1]} {hosts}")
 """
 
 
@@ -65,7 +67,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def environment() -> dict[str, str]:
     own = {
         "SPARK_LOCAL_IP": HOST, "SPARK_DAEMON_MEMORY": "256m", "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": str(SOURCES),
+        "PYTHONPATH": str(SOURCES), "SPARK_DAEMON_JAVA_OPTS": QUICK["spark.driver.extraJavaOptions"],
     }  # fmt: skip
     return {**os.environ, **own}
 
@@ -79,7 +81,7 @@ def test_stores_and_topics_on_two_workers(
 
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     confs = {
-        "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false",
+        **QUICK, "spark.executor.extraJavaOptions": QUICK["spark.driver.extraJavaOptions"],
         "spark.executor.memory": "512m", "spark.executorEnv.PYTHONPATH": str(SOURCES),
     }  # fmt: skip
     options = [part for pair in confs.items() for part in ("--conf", "=".join(pair))]

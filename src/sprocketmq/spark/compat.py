@@ -4,6 +4,7 @@ since   what                                                              withou
 4.1     DataSourceStreamArrowWriter                                       rows, gathered into batches here
 4.1     pushFilters, when spark.sql.python.filterPushdown.enabled is set  Spark filters what we return
 4.2     latestOffset(start, limit), ReadLimit, SupportsTriggerAvailableNow  the reader remembers its last answer
+4.2     to_arrow_schema(timezone=...)                                     times are in UTC unless one asks otherwise
 
 Spark 4.3 keeps the plan of a pushed filter with its DataFrame: a later query without filters over it misses rows. So
 push-down is an option of ours, for a DataFrame that serves one query.
@@ -12,9 +13,11 @@ push-down is an option of ours, for a DataFrame that serves one query.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import datasource
+from pyspark.sql.pandas.types import to_arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +38,12 @@ except ImportError:  # before 4.2
 
     class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
         pass
+
+
+def arrow_schema(schema: Any) -> pa.Schema:
+    """The Arrow types that Spark takes for a schema, with times in UTC."""
+    utc: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    return to_arrow_schema(schema, **utc)
 
 
 class PushFilters:
@@ -68,8 +77,7 @@ else:
         from itertools import islice
 
         import pyarrow as pa
-        from pyspark.sql.pandas.types import to_arrow_schema
 
-        target = to_arrow_schema(schema)
+        target = arrow_schema(schema)
         while rows := list(islice(iterator, ROWS_PER_BATCH)):
             yield pa.RecordBatch.from_pylist([row.asDict() for row in rows], schema=target)

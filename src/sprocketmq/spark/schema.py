@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as t
 
+from sprocketmq.spark.compat import arrow_schema
 from sprocketmq.spark.options import OptionError
 
 if TYPE_CHECKING:
@@ -70,9 +71,8 @@ def shaped(
 ) -> Iterator[pa.RecordBatch]:
     """Batches with exactly the columns and types that Spark was promised; `constants` fill columns of text."""
     import pyarrow as pa
-    from pyspark.sql.pandas.types import to_arrow_schema
 
-    target = to_arrow_schema(schema, timezone="UTC")
+    target = arrow_schema(schema)
     for batch in batches:
         arrays: list[Any] = []
         for field in target:
