@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -37,6 +38,10 @@ def echo_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """On a terminal as rich draws it; pipes want whole lines, and do not wait for rich to be imported."""
+    if not sys.stdout.isatty():
+        _print_plain(columns, rows)
+        return
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -44,10 +49,13 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for row in rows:
         table.add_row(*row)
-    console = Console(markup=False, highlight=False)
-    if not console.is_terminal:
-        console = Console(markup=False, highlight=False, width=10_000)  # pipes want whole lines
-    console.print(table)
+    Console(markup=False, highlight=False).print(table)
+
+
+def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    for row in (columns, ["─" * width for width in widths], *rows):
+        click.echo("   ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
 
 
 def cell(value: Any) -> str:

@@ -19,7 +19,7 @@ from sprocketmq.client.routes import MASTER, RouteTable
 from sprocketmq.client.tasks import BackgroundTasks, Ticker
 from sprocketmq.client.transport import NameServers, RemotingTransport, Transport, check, request
 from sprocketmq.codes import RequestCode
-from sprocketmq.protocol import bodies, headers
+from sprocketmq.protocol import bodies
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -95,9 +95,8 @@ class ClientInstance:
             self.producers.pop(producer, None)
         if consumer is not None:
             self.consumers.pop(consumer, None)
-        header = headers.client.UnregisterClientRequestHeader(
-            client_id=self.client_id, producer_group=producer, consumer_group=consumer
-        )
+        named = {"clientID": self.client_id, "producerGroup": producer, "consumerGroup": consumer}
+        header = {key: value for key, value in named.items() if value is not None}
         calls = [
             self.transport.call(address, request(RequestCode.UNREGISTER_CLIENT, header), _GOODBYE_S)
             for address in self._greeted

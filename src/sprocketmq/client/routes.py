@@ -17,7 +17,7 @@ from functools import cached_property
 from sprocketmq.client.errors import ClientError, NoRoute, Refused
 from sprocketmq.client.transport import NameServers
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.protocol import bodies, headers
+from sprocketmq.protocol import bodies
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.message_queue import MessageQueue
 
@@ -142,7 +142,7 @@ class RouteTable:
             task.cancel()
 
     async def _fetch(self, topic: str) -> Route:
-        header = headers.nameserver.GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
+        header = {"topic": topic, "acceptStandardJsonOnly": "true"}
         answer = await self.nameservers.call(RequestCode.GET_ROUTEINFO_BY_TOPIC, header, timeout=self.timeout)
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:
             raise NoRoute(topic, "no nameserver knows it")

@@ -125,8 +125,11 @@ class NameServers:
 
 
 def request(code: int, header: object | None = None, body: bytes = b"", **extra: str) -> Command:
-    """A request with the custom header `header`; `extra` are fields that no header class declares."""
-    ext = {} if header is None else to_ext_fields(header)
+    """A request with the custom header `header`; `extra` are fields that no header class declares.
+
+    What every client sends gives its header as a dict: a command would wait longer for the classes than for the answer.
+    """
+    ext = {} if header is None else {**header} if isinstance(header, dict) else to_ext_fields(header)
     return Command(code, ext_fields={**ext, **extra} or None, body=body)
 
 
