@@ -147,6 +147,22 @@ async def test_a_time_beyond_the_window_is_rolled(start_broker: StartBroker, clo
     assert int(decode_properties(record.properties)["TIMER_ROLL_TIMES"]) >= 2
 
 
+async def test_a_timer_of_ten_days_where_that_is_allowed(start_broker: StartBroker, clock: FakeClock) -> None:
+    broker = await start_broker(timerMaxDelaySec="1209600")
+    caller = Caller(broker)
+    assert (await caller.send(TIMER_DELAY_SEC="864000")).code == 0
+    deliver(broker, clock, 0)
+    for _ in range(20 * 24 - 1):
+        deliver(broker, clock, 1_800_000)
+        while broker.kinds.timer.figures()["timerReadBehind"] != "0":
+            broker.kinds.timer.alarm.ring()
+    assert broker.store.max_offset("T", 0) == 0
+    deliver(broker, clock, 1_800_000)
+    while broker.kinds.timer.figures()["timerReadBehind"] != "0":
+        broker.kinds.timer.alarm.ring()
+    assert broker.store.max_offset("T", 0) == 1
+
+
 async def test_what_is_recalled_does_not_come(start_broker: StartBroker, clock: FakeClock) -> None:
     broker = await start_broker(recallMessageEnable="true")
     caller = Caller(broker)
