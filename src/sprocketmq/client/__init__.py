@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sprocketmq.client.errors import ClientError as ClientError
     from sprocketmq.client.errors import Closed as Closed
     from sprocketmq.client.errors import InvalidMessage as InvalidMessage
+    from sprocketmq.client.errors import NoBroker as NoBroker
     from sprocketmq.client.errors import NoRoute as NoRoute
     from sprocketmq.client.errors import Offline as Offline
     from sprocketmq.client.errors import Overloaded as Overloaded
@@ -44,8 +45,8 @@ _HOMES = {
     "sprocketmq.client.consumer.handlers": ("ConsumeResult", "Retry"),
     "sprocketmq.client.consumer.push": ("PushConsumer",),
     "sprocketmq.client.errors": (
-        "ClientError", "Closed", "InvalidMessage", "NoRoute", "Offline", "Overloaded", "Refused", "TimedOut",
-        "Unreachable",
+        "ClientError", "Closed", "InvalidMessage", "NoBroker", "NoRoute", "Offline", "Overloaded", "Refused",
+        "TimedOut", "Unreachable",
     ),
     "sprocketmq.client.message": ("Message", "SendReceipt", "SendStatus"),
     "sprocketmq.client.options": ("ClientOptions", "Credentials"),
