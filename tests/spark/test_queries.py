@@ -12,6 +12,8 @@ from tests.peers.fixtures import Unique
 from tests.peers.servers import Cluster
 from tests.spark.topics import bodies, read, write
 
+from sprocketmq.spark.compat import HAS_ADMISSION_CONTROL
+
 
 @pytest.fixture
 def cluster(sprocket_rocketmq: Cluster) -> Cluster:
@@ -62,5 +64,6 @@ def test_a_stream_goes_on_from_its_checkpoint(
     write(cluster.address, topic, bodies(100))
     assert run() == 100
     write(cluster.address, topic, bodies(50))
-    assert run() == 150
+    runs = 1 if HAS_ADMISSION_CONTROL else 2
+    assert [run() for _ in range(runs)][-1] == 150
     assert spark.read.parquet(str(tmp_path / "out")).count() == 150
