@@ -2,7 +2,7 @@
 
 python bench/scan.py [--messages N] [--filtered]
 
-With --filtered, reads by topic and tag of a store that a broker has open: rows returned, and rows looked at for them.
+With --filtered, reads by topic and tag of a store that was closed: rows returned, and rows looked at for them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def filtered(root: Path, messages: int) -> None:
     for number in range(messages):
         properties = b"UNIQ_KEY\x01%032d\x02TAGS\x01Tag%d\x02" % (number, number // 10 % 10)
         store.put_record(Record(topic=f"Topic{number % 10}", queue_id=number % 4, body=BODY, properties=properties))
-    store.flush()
+    store.close()
     topic, tag = frozenset({"Topic3"}), frozenset({"Tag7"})
     choices = {"all": Selection(), "topic": Selection(topics=topic), "tag": Selection(tags=tag)}
     choices["topic and tag"] = Selection(topics=topic, tags=tag)
@@ -64,7 +64,6 @@ def filtered(root: Path, messages: int) -> None:
                 pass
         row = {"what": name, "rowsReturned": stats.rows_returned, "rowsScanned": stats.rows_scanned}
         print(json.dumps({**row, "cpuSeconds": round(time.process_time() - start, 2)}), flush=True)
-    store.close()
 
 
 def crc_per_body(view: StoreView) -> Callable[[], object]:
