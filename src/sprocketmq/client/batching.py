@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from sprocketmq.client.accumulator import Accumulator
 from sprocketmq.client.errors import ClientError, Closed, Overloaded
@@ -29,24 +28,28 @@ from sprocketmq.protocol.message_queue import MessageQueue
 ReceiptFuture = asyncio.Future[SendReceipt]
 
 
-@dataclass(slots=True)
 class _Batch:
     """Messages of one topic that travel together; `queue` is None when any will do."""
 
-    deadline: float
-    queue: MessageQueue | None
-    content: Accumulator
-    timer: asyncio.Handle | None = None
+    __slots__ = ("content", "deadline", "queue", "timer")
+
+    def __init__(self, deadline: float, queue: MessageQueue | None, content: Accumulator) -> None:
+        self.deadline = deadline
+        self.queue = queue
+        self.content = content
+        self.timer: asyncio.Handle | None = None
 
 
-@dataclass(slots=True)
 class _Topic:
-    name: str
-    route: Route | None = None
-    open: dict[MessageQueue | None, _Batch] = field(default_factory=dict)
-    ready: deque[_Batch] = field(default_factory=deque)
-    busy: set[MessageQueue] = field(default_factory=set)
-    unrouted: list[tuple[Message, ReceiptFuture, str]] = field(default_factory=list)
+    __slots__ = ("busy", "name", "open", "ready", "route", "unrouted")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.route: Route | None = None
+        self.open: dict[MessageQueue | None, _Batch] = {}
+        self.ready: deque[_Batch] = deque()
+        self.busy: set[MessageQueue] = set()
+        self.unrouted: list[tuple[Message, ReceiptFuture, str]] = []
 
 
 class Batcher:
@@ -60,6 +63,8 @@ class Batcher:
         self._encoder = encoder
         self._settings = settings
         self._limits = settings.batching
+        self._batch_messages = self._limits.max_messages
+        self._batch_bytes = self._limits.max_bytes
         self._most_messages = self._limits.buffer_messages
         self._most_bytes = self._limits.buffer_bytes
         self._alone_over = settings.compress_over
@@ -79,7 +84,7 @@ class Batcher:
 
     @property
     def is_full(self) -> bool:
-        return self._count >= self._limits.buffer_messages or self._bytes >= self._limits.buffer_bytes
+        return self._count >= self._most_messages or self._bytes >= self._most_bytes
 
     def submit(self, message: Message) -> ReceiptFuture:
         """The future of the message's receipt. Raises Overloaded when the buffer is full."""
@@ -88,7 +93,7 @@ class Batcher:
         if self._count >= self._most_messages or self._bytes >= self._most_bytes:
             raise Overloaded(f"{self._count} messages wait to be sent")
         size = len(message.body)
-        if size >= self._alone_over or message.is_delayed:
+        if size >= self._alone_over or message._is_delayed():
             return self._send_alone(message)  # brokers take neither in a batch
         message.validate(self._max_message_bytes)
         future: ReceiptFuture = self._loop.create_future()
@@ -181,7 +186,7 @@ class Batcher:
             batch.timer = self._loop.call_later(self._limits.linger, self._close, topic, batch)
         content = batch.content
         content.add(message, future, extra)
-        if content.size >= self._limits.max_bytes or len(content.futures) >= self._limits.max_messages:
+        if content.size >= self._batch_bytes or len(content.futures) >= self._batch_messages:
             self._close(topic, batch)
 
     def _close(self, topic: _Topic, batch: _Batch) -> None:

@@ -135,6 +135,9 @@ class Message:
 
     @property
     def is_delayed(self) -> bool:
+        return self._is_delayed()
+
+    def _is_delayed(self) -> bool:
         return self.delay_level > 0 or self.delay is not None or self.deliver_at is not None
 
     def validate(self, max_body_bytes: int = MAX_BODY_BYTES) -> None:
@@ -171,10 +174,11 @@ class Message:
             text += f"KEYS\x01{' '.join(self.keys)}\x02"
         if self.sharding_key:
             text += f"__SHARDINGKEY\x01{self.sharding_key}\x02"
-        if self.is_delayed:
+        if self._is_delayed():
             text += self._delay_text()
-        for name, value in self.properties.items():
-            text += f"{name}\x01{value}\x02"
+        if self.properties:
+            for name, value in self.properties.items():
+                text += f"{name}\x01{value}\x02"
         return text
 
     def _delay_text(self) -> str:

@@ -25,17 +25,19 @@ def network(**topics: int) -> FakeTransport:
     return FakeTransport({RequestCode.GET_ROUTEINFO_BY_TOPIC: routes(table), BATCH: stores()})
 
 
-def batcher(transport: FakeTransport, *, retries: int = 2, timeout: float = 3.0, **limits: float) -> Batcher:
+def batcher(
+    transport: FakeTransport, *, retries: int = 2, timeout: float = 3.0, alone: list[Message] | None = None,
+    **limits: float,
+) -> Batcher:  # fmt: skip
+    """What it sends unbatched goes to `alone`."""
     settings = ProducerSettings(retries=retries, send_timeout=timeout, batching=Batching(**limits))  # type: ignore[arg-type]
-    alone: list[Message] = []
 
     def send_alone(message: Message) -> asyncio.Future[SendReceipt]:
-        alone.append(message)
+        if alone is not None:
+            alone.append(message)
         return asyncio.get_running_loop().create_future()
 
-    made = Batcher(Sender(instance(transport), "g", settings), Encoder("", settings), settings, send_alone)
-    made.alone = alone  # type: ignore[attr-defined]
-    return made
+    return Batcher(Sender(instance(transport), "g", settings), Encoder("", settings), settings, send_alone)
 
 
 async def test_many_messages_one_request_one_future_each() -> None:
@@ -176,10 +178,11 @@ async def test_no_route_fails_what_waits_and_the_next_message_asks_anew() -> Non
 
 
 async def test_what_no_batch_takes_goes_alone() -> None:
-    made = batcher(network(T=1))
+    alone: list[Message] = []
+    made = batcher(network(T=1), alone=alone)
     made.submit(Message("T", b"x", delay_level=1))
     made.submit(Message("T", b"x" * 5000))
-    assert len(made.alone) == 2  # type: ignore[attr-defined]
+    assert len(alone) == 2
     await made.stop()
 
 
