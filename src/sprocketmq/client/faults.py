@@ -55,6 +55,8 @@ class LatencyFaults:
         self._faults[broker_name] = _Fault(latency_ms, self.clock() + self.unavailable_ms(judged) / 1000)
 
     def unavailable_ms(self, latency_ms: float) -> int:
+        if self.table and latency_ms < self.table[-1][0]:  # the common case costs one look
+            return 0
         return next((pause for threshold, pause in self.table if latency_ms >= threshold), 0)
 
     def is_available(self, broker_name: str) -> bool:

@@ -107,7 +107,9 @@ class Encoder:
     def property_text(self, extra: Mapping[str, str] | None, *, with_namespace: bool = False) -> str:
         """Properties that a message gets besides its own, as they travel."""
         text = f"INSTANCE_ID\x01{self._namespace}\x02" if with_namespace and self._namespace else ""
-        return text + "".join(f"{name}\x01{value}\x02" for name, value in (extra or {}).items())
+        if not extra:
+            return text
+        return text + "".join(f"{name}\x01{value}\x02" for name, value in extra.items())
 
     def _body(self, body: bytes, sys_flag: int) -> tuple[bytes, int]:
         if self._kind is None or len(body) < self._settings.compress_over:
