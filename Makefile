@@ -17,8 +17,9 @@ CYCLES ?= 200
 
 # A folder of its own for each run: pytest's shared one counts on nobody else cleaning it.
 PYTEST  = $(BIN)/python -m pytest --basetemp=.cache/$@
+PEERS   = tests/e2e tests/interop
 
-.PHONY: demo test test-pure test-full lint up bench chaos lock clean setup java
+.PHONY: demo test test-peers test-rest lint up bench chaos lock clean setup java
 .DEFAULT_GOAL := help
 
 help:
@@ -42,17 +43,17 @@ java:
 demo: setup java
 	@$(BIN)/python -m examples.demo
 
+# The tests with real peers mostly wait for them, so the others run beside them; each part's output comes in one piece.
 test: setup java
-	@$(MAKE) --no-print-directory test-pure
-	@$(MAKE) --no-print-directory test-full
-
-test-pure:
 	@mkdir -p .cache
-	SPROCKETMQ_PURE=1 $(PYTEST) -q tests/unit tests/property
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-peers test-rest
 
-test-full:
-	@mkdir -p .cache
-	$(PYTEST)
+test-peers:
+	$(PYTEST) $(PEERS)
+
+test-rest:
+	SPROCKETMQ_PURE=1 $(PYTEST)-pure -q tests/unit tests/property
+	$(PYTEST) $(addprefix --ignore=,$(PEERS))
 
 lint: setup
 	$(BIN)/ruff format --check .
