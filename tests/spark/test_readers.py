@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from tests.peers.fixtures import Unique
 from tests.peers.servers import Cluster
-from tests.spark.topics import bodies, create_topic, read, reader, rows_of, write
+from tests.spark.topics import bodies, create_topic, read, reader, rows_of, wait_for, write
 
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.batch import BatchReader
@@ -147,8 +148,11 @@ def test_topics_from_a_column_and_delays(cluster: Cluster, unique: Unique) -> No
     one, two = unique("one"), unique("two")
     rows = [{"body": b"x", "topic": one if i % 2 else two, "delayLevel": 1 if i == 0 else None} for i in range(6)]
     write(cluster.address, None, rows)
-    assert len(read(cluster.address, one)) == 3
-    assert len(read(cluster.address, two)) == 2, "the delayed one comes a second later"
+    for topic in (one, two):
+        wait_for(cluster.address, topic, 3)
+        assert len(read(cluster.address, topic)) == 3
+    waits = [row["storeTimestamp"] - row["bornTimestamp"] for row in read(cluster.address, two)]
+    assert max(waits) >= timedelta(milliseconds=900), "the delayed one comes a second later"
 
 
 def test_an_attempt_that_is_repeated_gives_the_same_keys(cluster: Cluster, unique: Unique) -> None:

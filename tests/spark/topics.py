@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,6 +10,8 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from sprocketmq.client.blocking import BlockingCluster
+from sprocketmq.client.blocking_offsets import max_offset
+from sprocketmq.client.errors import ClientError, NoRoute
 from sprocketmq.client.transport import check
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.headers.topic import CreateTopicRequestHeader
@@ -40,9 +43,32 @@ def batch_of(rows: list[dict[str, Any]]) -> tuple[pa.RecordBatch, t.StructType]:
 
 
 def write(nameserver: str, topic: str | None, rows: list[dict[str, Any]], **options: str) -> Written:
+    """Write, and wait until readers of `topic` can see it: Apache's queues follow its log a moment later."""
     batch, schema = batch_of(rows)
     given = {"nameserver": nameserver, **({"topic": topic} if topic else {}), **options}
-    return batch_writer(SinkOptions.of(given, streaming=False), schema, False).write(iter([batch]))
+    seen = _visible(nameserver, topic)
+    written = batch_writer(SinkOptions.of(given, streaming=False), schema, False).write(iter([batch]))
+    if topic:
+        wait_for(nameserver, topic, seen + len(rows))
+    return written
+
+
+def wait_for(nameserver: str, topic: str, messages: int) -> None:
+    """Until the topic has had so many messages."""
+    deadline = time.monotonic() + 30
+    while _visible(nameserver, topic) < messages:
+        assert time.monotonic() < deadline, f"{topic} does not show {messages} messages"
+        time.sleep(0.01)
+
+
+def _visible(nameserver: str, topic: str | None) -> int:
+    """How many messages the queues of a topic have had; 0 while there is none."""
+    with Connect((nameserver,)).open() as cluster:
+        try:
+            queues = cluster.route(topic or "", fresh=True).read_queues
+        except ClientError:
+            return 0
+        return sum(max_offset(cluster, queue) for queue in queues)
 
 
 def bodies(count: int, prefix: str = "m") -> list[dict[str, Any]]:
@@ -81,7 +107,5 @@ def _masters(cluster: BlockingCluster) -> list[str]:
 
 
 def _require(cluster: BlockingCluster, topic: str, queues: int) -> None:
-    from sprocketmq.client.errors import NoRoute
-
     if len(cluster.route(topic, fresh=True).read_queues) < queues:
         raise NoRoute(topic, "not all queues yet")
