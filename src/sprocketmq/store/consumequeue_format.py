@@ -17,7 +17,7 @@ from typing import NamedTuple
 ENTRY_SIZE = 20
 ENTRY = struct.Struct(">qiq")
 _PAGE_ENTRIES = 4096 // ENTRY_SIZE
-_SECTOR = 512  # what a disk writes whole
+SECTOR = 512  # what a disk writes whole
 FILLER_SIZE = 0x7FFFFFFF
 FILLER = ENTRY.pack(0, FILLER_SIZE, 0)
 
@@ -38,11 +38,6 @@ class QueueEntry(NamedTuple):
 
 def decode_entry(data: bytes | memoryview, at: int = 0) -> QueueEntry:
     return QueueEntry(*ENTRY.unpack_from(data, at))
-
-
-def is_tearable(queue_offset: int, file_size: int) -> bool:
-    """Whether the entry lies in two sectors of its file."""
-    return queue_offset * ENTRY_SIZE % file_size % _SECTOR > _SECTOR - ENTRY_SIZE
 
 
 def written_entries(data: bytes | memoryview) -> int:

@@ -5,7 +5,7 @@ from sprocketmq.protocol.record cimport Layout as RecordLayout
 from sprocketmq.protocol.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sprocketmq.store.indexcursor cimport IndexCursor
 from sprocketmq.store.memory cimport as_int32, ascii_hash, pointer
-from sprocketmq.store.queuecursor cimport QueueCursor
+from sprocketmq.store.queuecursor cimport QueueCursor, is_tearable
 
 import cython
 

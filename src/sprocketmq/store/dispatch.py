@@ -23,9 +23,8 @@ except ImportError:
 
 from sprocketmq.errors import MessageIllegal
 from sprocketmq.protocol.record import Layout as RecordLayout
-from sprocketmq.store.consumequeue_format import is_tearable
 from sprocketmq.store.indexcursor import IndexCursor
-from sprocketmq.store.queuecursor import QueueCursor
+from sprocketmq.store.queuecursor import QueueCursor, is_tearable
 
 if not cython.compiled:
     from sprocketmq.protocol.octets import cut, find, i32, i64, is_ascii, same, text

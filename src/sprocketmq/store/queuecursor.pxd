@@ -6,6 +6,7 @@ import cython
 
 cdef enum:
     ENTRY_SIZE = 20
+    SECTOR = 512
 
 
 cdef class QueueCursor:
@@ -38,3 +39,5 @@ cdef class QueueCursor:
 
 @cython.locals(p=cython.p_uchar)
 cpdef Py_ssize_t written_until(object view, Py_ssize_t at, Py_ssize_t end) except -1
+
+cpdef bint is_tearable(long long queue_offset, long long file_size) except -1

@@ -23,7 +23,7 @@ from sprocketmq.protocol.names import SCHEDULE_TOPIC
 
 if not cython.compiled:
     from sprocketmq.protocol.octets import i32, i64, put_i32, put_i64
-    from sprocketmq.store.consumequeue_format import ENTRY_SIZE
+    from sprocketmq.store.consumequeue_format import ENTRY_SIZE, SECTOR
     from sprocketmq.store.memory import Pointer, pointer
 
 
@@ -102,3 +102,8 @@ def written_until(view: memoryview, at: int, end: int) -> int:
     while at < end and i32(p, at + 8) > 0 and i64(p, at) >= 0:
         at += ENTRY_SIZE
     return at
+
+
+def is_tearable(queue_offset: int, file_size: int) -> bool:
+    """Whether the entry lies in two sectors of its file."""
+    return queue_offset * ENTRY_SIZE % file_size % SECTOR > SECTOR - ENTRY_SIZE

@@ -11,7 +11,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from sprocketmq.store.consumequeue_format import ENTRY_SIZE, FILLER_SIZE, QueueEntry, decode_entry, is_tearable
+from sprocketmq.store.consumequeue_format import ENTRY_SIZE, FILLER_SIZE, QueueEntry, decode_entry
+from sprocketmq.store.queuecursor import is_tearable
 from sprocketmq.store.view.source import ByteFile, ByteSource
 
 _WORDS = ENTRY_SIZE // 4
