@@ -9,6 +9,8 @@ import argparse
 import gc
 import json
 import struct
+import subprocess
+import sys
 import tempfile
 import time
 import zlib
@@ -152,10 +154,31 @@ def pulls(messages: int) -> float:
         return spent / (messages // 4)
 
 
+def at_rest(messages: int) -> float:
+    """MiB that the process of a store with that many messages has to itself: mapped files belong to the page cache."""
+    command = [sys.executable, "-m", "bench.store", "--hold", str(messages)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def hold(messages: int) -> None:
+    """Fill a store, open it again and print the memory that is not a file's."""
+    with tempfile.TemporaryDirectory() as folder:
+        in_batches(Path(folder), messages)()
+        store = MessageStore.open(settings(Path(folder)), background=False)
+        rollup = Path("/proc/self/smaps_rollup").read_text()
+        print(int(next(line for line in rollup.splitlines() if line.startswith("Anonymous")).split()[1]) / 1024)
+        store.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--messages", type=int, default=200_000)
-    messages = parser.parse_args().messages
+    parser.add_argument("--hold", type=int, help="fill a store with so many, print the memory that it takes, and end")
+    options = parser.parse_args()
+    if options.hold:
+        hold(options.hold)
+        return
+    messages = options.messages
     plain = best(3, lambda folder: plain_loop(folder, messages)) / messages
     single = best(3, lambda folder: one_by_one(folder, messages)) / messages
     batched = best(3, lambda folder: in_batches(folder, messages)) / messages
@@ -172,6 +195,8 @@ def main() -> None:
         "recovery / CRC of all bytes": round(recovered / whole, 2),
         "clean open ms, small": round(clean_open(messages // 10) * 1e3, 2),
         "clean open ms, ten times that": round(clean_open(messages) * 1e3, 2),
+        "memory at rest MiB, small": round(at_rest(messages), 1),
+        "memory at rest MiB, ten times that": round(at_rest(messages * 10), 1),
         "pull of 32, ns per message": round(pulls(messages) * 1e9),
     }
     for name, value in figures.items():
