@@ -1,9 +1,38 @@
-"""Settings for every test."""
+"""Settings for every test, and what tests of several parts need."""
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+from tests.peers.toolchain import needs_tools, openssl
 
 # A first example pays for imports and tables; how long one takes says nothing here.
 settings.register_profile("sprocketmq", deadline=None)
 settings.load_profile("sprocketmq")
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for the loopback address that vouches for itself, and its key."""
+    place = tmp_path_factory.mktemp("tls")
+    cert, key = place / "cert.pem", place / "key.pem"
+    with needs_tools():
+        program = openssl()
+    command: list[str | Path] = [
+        program,
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "30",
+        "-subj",
+        "/CN=localhost",
+    ]
+    names: list[str | Path] = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run([*command, *names, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    return cert, key

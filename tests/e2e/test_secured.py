@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from tests.e2e.collect import Collector
 from tests.peers.apache import ApacheBroker, ApacheNameServer
 from tests.peers.java_peer import JavaPeer
 from tests.peers.servers import Cluster
-from tests.peers.toolchain import needs_tools, openssl
+from tests.peers.toolchain import needs_tools
 
 from sprocketmq.client import (
     AdminClient,
@@ -40,36 +39,6 @@ SIGNED = {
     "initAuthenticationUser": f'{{"username":"{USER.access_key}","password":"{USER.secret_key}"}}',
     "innerClientAuthenticationCredentials": f'{{"accessKey":"{USER.access_key}","secretKey":"{USER.secret_key}"}}',
 }
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for the loopback address that vouches for itself, and its key."""
-    place = tmp_path_factory.mktemp("tls")
-    with needs_tools():
-        program = openssl()
-    request: list[str | Path] = [
-        program,
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "30",
-        "-subj",
-        "/CN=localhost",
-    ]
-    files: list[str | Path] = [
-        "-addext",
-        "subjectAltName=IP:127.0.0.1",
-        "-keyout",
-        place / "key.pem",
-        "-out",
-        place / "cert.pem",
-    ]
-    subprocess.run([*request, *files], check=True, capture_output=True)
-    return place / "cert.pem", place / "key.pem"
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,9 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.compression import decompress
 from sprocketmq.protocol.crc import body_crc
 from sprocketmq.protocol.frame import MAX_FRAME_BYTES, FrameDecoder
-from sprocketmq.protocol.hosts import host_text
-from sprocketmq.protocol.ids import offset_message_id
 from sprocketmq.protocol.properties import KEYS, TAGS, UNIQUE_KEY, decode_properties
-from sprocketmq.protocol.record import BLANK, REASONS, WHOLE, Record, check_record, decode_record
+from sprocketmq.protocol.record import BLANK, REASONS, WHOLE, check_record, decode_record
+from sprocketmq.protocol.recordfields import record_fields
 from sprocketmq.protocol.sysflag import COMPRESSED, compression_type
 
 Found = dict[str, Any]
@@ -113,8 +112,9 @@ def one_record(data: bytes, at: int) -> Found:
         return damage(at, str(error))
     properties = decode_properties(record.properties)
     found = (
-        fixed_fields(record)
+        record_fields(record)
         | {
+            "sysFlag": record.sys_flag & ~COMPRESSED,  # the body is shown plain
             "uniqKey": properties.get(UNIQUE_KEY),
             "keys": properties.get(KEYS),
             "tags": properties.get(TAGS),
@@ -132,26 +132,6 @@ def one_record(data: bytes, at: int) -> Found:
     if 0 < len(body) <= RECORD_BODY_SHOWN:
         found |= {"bodyHex": body.hex(), "bodyText": text_of(body)}
     return found
-
-
-def fixed_fields(record: Record) -> Found:
-    return {
-        "topic": record.topic,
-        "queueId": record.queue_id,
-        "queueOffset": record.queue_offset,
-        "physicalOffset": record.commit_offset,
-        "size": record.size,
-        "flag": record.flag,
-        "sysFlag": record.sys_flag & ~COMPRESSED,  # the body is shown plain
-        "bodyCRC": record.body_crc,
-        "bornTimestamp": record.born_timestamp,
-        "bornHost": host_text(record.born_host),
-        "storeTimestamp": record.store_timestamp,
-        "storeHost": host_text(record.store_host),
-        "reconsumeTimes": record.reconsume_times,
-        "preparedTransactionOffset": record.prepared_transaction_offset,
-        "msgId": offset_message_id(record.store_host, record.commit_offset),
-    }
 
 
 def batch_entries(data: bytes) -> Iterator[Found]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,23 +10,10 @@ from typing import Any
 import click
 import orjson
 
+from sprocketmq.cli.times import Moment
 from sprocketmq.errors import StoreError
 from sprocketmq.store.view import Damage, Found, Selection, Sizes, StoreView, Unreadable, rows, scan_log, scan_queues
 from sprocketmq.store.view.store import FOREVER
-
-
-class Moment(click.ParamType[int]):
-    """Milliseconds since 1970, or a date and time such as 2026-11-15T19:27:02."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        try:
-            return int(value) if value.isdecimal() else int(datetime.fromisoformat(value).timestamp() * 1000)
-        except ValueError:
-            self.fail(f"{value!r} is neither milliseconds nor a date and time", param, ctx)
 
 
 def store_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -95,19 +94,6 @@ async def test_stop_does_not_wait_longer_than_its_grace() -> None:
     assert await peer.is_dropped()
     assert len(server.connections) == 0
     peer.close()
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    folder = tmp_path_factory.mktemp("tls")
-    key, cert = folder / "key.pem", folder / "cert.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    try:
-        subprocess.run([*command, *names, "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
-    except FileNotFoundError:
-        pytest.skip("no openssl command to make a certificate with")
-    return cert, key
 
 
 async def test_tls_on_both_sides(certificate: tuple[Path, Path]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,19 +21,6 @@ from sprocketmq.spark.connection import CONNECTION_OPTIONS, Connect
 from sprocketmq.spark.options import OptionError, Options
 
 SECRET = "12345678"
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    folder = tmp_path_factory.mktemp("tls")
-    key, cert = folder / "key.pem", folder / "cert.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    try:
-        subprocess.run([*command, *names, "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
-    except FileNotFoundError:
-        pytest.skip("no openssl command to make a certificate with")
-    return cert, key
 
 
 def answer(_connection: Connection, request: Command) -> Command:

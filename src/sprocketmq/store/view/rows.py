@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from sprocketmq.errors import BodyError, StoreCorrupt
 from sprocketmq.protocol.compression import decompress
-from sprocketmq.protocol.ids import offset_message_id
 from sprocketmq.protocol.properties import KEYS, TAGS, UNIQUE_KEY
 from sprocketmq.protocol.record import MAGIC_V1, MAGIC_V2, Record
+from sprocketmq.protocol.recordfields import record_fields
 from sprocketmq.protocol.sysflag import compression_type
 from sprocketmq.store.view import configs
 from sprocketmq.store.view.dispatch import properties_of
@@ -29,22 +29,9 @@ def message_row(record: Record, queue_offset: int, tags_code: int, body_form: Bo
     properties = properties_of(record)
     body = plain_body(record)
     return {
-        "topic": record.topic,
-        "queueId": record.queue_id,
+        **record_fields(record),
         "queueOffset": queue_offset,
-        "physicalOffset": record.commit_offset,
-        "size": record.size,
         "tagsCode": tags_code,
-        "flag": record.flag,
-        "sysFlag": record.sys_flag,
-        "bodyCRC": record.body_crc,
-        "bornTimestamp": record.born_timestamp,
-        "bornHost": host_text(record.born_host),
-        "storeTimestamp": record.store_timestamp,
-        "storeHost": host_text(record.store_host),
-        "reconsumeTimes": record.reconsume_times,
-        "preparedTransactionOffset": record.prepared_transaction_offset,
-        "msgId": offset_message_id(record.store_host, record.commit_offset),
         "uniqKey": properties.get(UNIQUE_KEY),
         "keys": properties.get(KEYS),
         "tags": properties.get(TAGS),
@@ -95,15 +82,6 @@ def _body_fields(body: bytes, form: BodyForm) -> dict[str, str]:
         except UnicodeDecodeError:
             pass
     return {"bodyEncoding": "base64", "body": base64.b64encode(body).decode()}
-
-
-def host_text(host: bytes) -> str:
-    """`1.2.3.4:10911`, or `[2001:db8:0:0:0:0:0:1]:10911` as Java writes an IPv6 address."""
-    port = int.from_bytes(host[-4:], "big")
-    if len(host) == 8:
-        return f"{'.'.join(map(str, host[:4]))}:{port}"
-    groups = (f"{int.from_bytes(host[at : at + 2], 'big'):x}" for at in range(0, 16, 2))
-    return f"[{':'.join(groups)}]:{port}"
 
 
 def store_row(view: StoreView) -> dict[str, Any]:

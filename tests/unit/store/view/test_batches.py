@@ -7,9 +7,10 @@ import pytest
 from tests.stores import NAMES, GoldenStore, unpack
 
 from sprocketmq.errors import StoreCorrupt
+from sprocketmq.protocol.hosts import host_text
 from sprocketmq.store import Scan, scan
 from sprocketmq.store.view import ArrowSource, Damage, Selection, StoreView, scan_log, scan_queues
-from sprocketmq.store.view.rows import host_text, message_row, plain_body
+from sprocketmq.store.view.rows import message_row, plain_body
 from sprocketmq.store.view.select import Found
 from sprocketmq.store.view.splits import plan_splits
 
