@@ -47,5 +47,6 @@ class MqAdmin:
             self._peer = None
 
     def _start(self) -> LinePeer:
-        command = java_command(peer_class_path(self.version), "peer.Main", home=self.directory)
+        properties = {"java.io.tmpdir": str(self.directory)}  # some commands leave files there
+        command = java_command(peer_class_path(self.version), "peer.Main", home=self.directory, properties=properties)
         return LinePeer(f"mqadmin {self.version}", command, self.directory)

@@ -24,6 +24,9 @@ from sprocketmq.broker.groups import GroupTable
 from sprocketmq.broker.heartbeat import ClientProcessors
 from sprocketmq.broker.kinds.kinds import MessageKinds
 from sprocketmq.broker.locks import LockProcessors, QueueLocks
+from sprocketmq.broker.logical.mappings import QueueMappings
+from sprocketmq.broker.logical.peers import BrokerPeers
+from sprocketmq.broker.logical.requests import LogicalRequests
 from sprocketmq.broker.metrics import Metrics
 from sprocketmq.broker.moved import MovedOffsets
 from sprocketmq.broker.offsets import ConsumerOffsets
@@ -47,6 +50,7 @@ from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.configfiles import (
     consumer_filters_file,
     consumer_offsets_file,
+    queue_mappings_file,
     subscription_groups_file,
     topics_file,
 )
@@ -136,7 +140,8 @@ class Broker:
         self.groups = GroupTable(subscription_groups_file(self.files, folder), self.settings, clock)
         self.offsets = ConsumerOffsets(consumer_offsets_file(self.files, folder), clock)
         self.filters = FilterTable(consumer_filters_file(self.files, folder), self.settings, clock)
-        for part in (self.topics, self.groups, self.offsets, self.filters):
+        self.mappings = QueueMappings(queue_mappings_file(self.files, folder), self.name, clock)
+        for part in (self.topics, self.groups, self.offsets, self.filters, self.mappings):
             part.load()
         if not self.store.report.clean:
             self.topics.adopt({topic: max(self.store.queues.of_topic(topic)) + 1 for topic in self.store.topics()})
@@ -151,7 +156,7 @@ class Broker:
         self.pressure = Pressure(self.settings)
         self.acks = Acks(self.store)
         self.client = RemotingClient()
-        self.registration = Registration(self.settings, self.topics, self.client)
+        self.registration = Registration(self.settings, self.topics, self.mappings, self.client)
 
     def _add_processors(self) -> None:
         settings, store, clock = self.settings, self.store, self.clock
@@ -170,8 +175,21 @@ class Broker:
         QueryProcessors(store).add_to(self.table)
         ClientProcessors(settings, self.topics, self.groups, self.producers, self.consumers, clock).add_to(self.table)
         LockProcessors(self.locks).add_to(self.table)
+        self._add_logical_queues()
         self.kinds = MessageKinds(self)
         admin.register(self)
+
+    def _add_logical_queues(self) -> None:
+        """Static topics: their requests are taken before they reach the handlers of physical queues."""
+        peers = BrokerPeers(self.settings, self.client)
+        logical = LogicalRequests(self.mappings, self.table, peers, self.name)
+        logical.add_to(self.table)
+        self.sends.logical = self.pulls.logical = logical
+        self.mappings.on_change.append(self._mapping_changed)
+
+    def _mapping_changed(self, topic: str) -> None:
+        self.sends.close_lanes()
+        self.pulls.long_polls.wake_topic(topic)  # who waits here may have to ask another broker now
 
     async def _open_vip_port(self) -> None:
         """Clients reckon it from the port they are told. One that is taken costs those clients alone, not the start."""

@@ -61,6 +61,10 @@ class BrokerConfig(ServerConfig):
         "enableSingleTopicRegister", False, "Announce a new topic alone, by REGISTER_TOPIC_IN_NAMESRV.", runtime=True
     )
 
+    forward_timeout: int = setting(
+        "forwardTimeout", 3000, "For a request of a static topic that another broker answers.", low=1, runtime=True
+    )
+
     # Topics and groups.
     auto_create_topic_enable: bool = setting(
         "autoCreateTopicEnable", True, "A send to an unknown topic creates it.", runtime=True

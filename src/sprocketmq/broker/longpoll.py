@@ -100,6 +100,11 @@ class LongPolls:
         if woken:
             self._keep((topic, queue_id), [parked for parked in waiting if not parked.done])
 
+    def wake_topic(self, topic: str) -> None:
+        for name, queue_id in list(self._queues):
+            if name == topic:
+                self.wake(topic, queue_id)
+
     def wake_all(self) -> None:
         """Answer everyone now: the broker is stopping."""
         for key, waiting in list(self._queues.items()):

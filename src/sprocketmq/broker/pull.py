@@ -19,6 +19,7 @@ import time
 
 from sprocketmq.broker.clients import ConsumerTable
 from sprocketmq.broker.groups import GroupTable
+from sprocketmq.broker.logical.requests import LogicalRequests
 from sprocketmq.broker.longpoll import LongPolls, Parked
 from sprocketmq.broker.moved import MovedOffsets
 from sprocketmq.broker.offsets import ConsumerOffsets
@@ -78,6 +79,8 @@ class PullProcessors:
         self._stats = stats
         self._looked_ns = 0
         self._moved = moved
+        #: Takes the pulls of static topics.
+        self.logical: LogicalRequests | None = None
         self.long_polls = LongPolls(store, self._serve_parked)
 
     def add_to(self, table: ProcessorTable) -> None:
@@ -85,6 +88,8 @@ class PullProcessors:
 
     def pull(self, connection: Connection, request: Command) -> Reply:
         pull = decode_pull(request)
+        if self.logical is not None and pull.topic in self.logical.topics and self.logical.owns(pull.topic, request):
+            return self.logical.take(connection, request)
         try:
             group = self._allow(request, pull)
             wanted = self._wanted(pull, group)

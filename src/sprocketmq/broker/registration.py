@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from zlib import crc32
 
+from sprocketmq.broker.logical.mappings import QueueMappings
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -38,11 +39,12 @@ _RETRY_SECONDS = 2.0
 class Registration:
     """`address` is what clients are told, `ha_address` what slaves are."""
 
-    def __init__(self, settings: Settings, topics: TopicTable, client: RemotingClient) -> None:
+    def __init__(self, settings: Settings, topics: TopicTable, mappings: QueueMappings, client: RemotingClient) -> None:
         self.address = ""
         self.ha_address = ""
         self._settings = settings
         self._topics = topics
+        self._mappings = mappings
         self._client = client
         self._changed: dict[str, TopicConfig] = {}
         self._wake = asyncio.Event()
@@ -159,6 +161,8 @@ class Registration:
         wrapper = TopicConfigAndMappingSerializeWrapper(
             topic_config_table={name: self._as_permitted(config) for name, config in topics.items()},
             data_version=self._topics.data_version,
+            topic_queue_mapping_info_map=self._mappings.infos(topics),
+            mapping_data_version=self._mappings.data_version,
         )
         body = RegisterBrokerBody(topic_config_serialize_wrapper=wrapper)
         return encode_compressed(body) if self._settings.current.compressed_register else codec.encode(body)

@@ -18,6 +18,7 @@ from functools import partial
 from sprocketmq.broker.acks import Acks
 from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.broker.counters import Counter
+from sprocketmq.broker.logical.requests import LogicalRequests
 from sprocketmq.broker.message import TRANSACTION_BITS, Interceptor, Message, is_special
 from sprocketmq.broker.pressure import Pressure
 from sprocketmq.broker.settings import Settings
@@ -70,6 +71,8 @@ class SendProcessors:
         self.interceptors: list[Interceptor] = []
         #: Tells the nameservers of new topics; the send that made one is answered when they know.
         self.announce: Callable[[], Awaitable[None]] | None = None
+        #: Takes the sends to static topics.
+        self.logical: LogicalRequests | None = None
         self._announcing: set[asyncio.Task[None]] = set()
         self._settings = settings
         self._store = store
@@ -85,7 +88,7 @@ class SendProcessors:
         self._open_or_close()
         settings.on_change.append(self._configure)
         pressure.on_change.append(self._open_or_close)
-        topics.on_change.append(lambda _config: self._straight.lanes.clear())
+        topics.on_change.append(lambda _config: self.close_lanes())
 
     def add_to(self, table: ProcessorTable) -> None:
         codes = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
@@ -106,6 +109,10 @@ class SendProcessors:
         self._straight.configure(self._id_prefix, config.region_id, config.trace_on, self._suffix)
         self._straight.lanes.clear()
 
+    def close_lanes(self) -> None:
+        """Have every topic admitted anew: what may be sent to it has changed."""
+        self._straight.lanes.clear()
+
     def _open_or_close(self) -> None:
         self._straight.open = self._pressure.remark is None and len(self._acks) < self._waiting_limit
 
@@ -113,6 +120,8 @@ class SendProcessors:
 
     def detour(self, connection: Connection, request: Command, sent: SendRequest) -> Reply:
         """Any send that the straight way does not take."""
+        if self.logical is not None and sent.topic in self.logical.topics and self.logical.owns(sent.topic, request):
+            return self.logical.take(connection, request)
         try:
             self._check_waiting()
             lane = self._straight.lanes.get(sent.topic)
@@ -245,7 +254,8 @@ class SendProcessors:
         if not topic.writable or (topic.order and not config.broker_permission & PERM_WRITE):
             raise RequestRefused(ResponseCode.NO_PERMISSION, f"topic {sent.topic} may not be written")
         queues = max(topic.read_queue_nums, topic.write_queue_nums)
-        if not config.start_accept_send_request_time_stamp and sent.topic[:1] != "%":
+        is_static = self.logical is not None and sent.topic in self.logical.topics
+        if not config.start_accept_send_request_time_stamp and sent.topic[:1] != "%" and not is_static:
             self._straight.lanes[sent.topic] = Lane(queues, self._stats.topic(sent.topic).grow(queues))
         return queues
 

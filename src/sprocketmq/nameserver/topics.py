@@ -48,8 +48,10 @@ class TopicTable:
             self.version += 1
 
     def put_mapping(self, topic: str, mapping: TopicQueueMappingInfo) -> None:
-        self._mappings.setdefault(topic, {})[mapping.bname] = mapping
-        self.version += 1
+        brokers = self._mappings.setdefault(topic, {})
+        if brokers.get(mapping.bname) != mapping:
+            brokers[mapping.bname] = mapping
+            self.version += 1
 
     def set_writable(self, broker_name: str, writable: bool) -> int:
         """Let producers use a broker's queues, or keep them out; how many topics that concerned."""

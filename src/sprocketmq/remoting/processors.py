@@ -67,13 +67,20 @@ class ProcessorTable:
 
     def process(self, connection: Connection, request: Command) -> Frame | None:
         """The encoded answer to `request`; never raises: one bad request costs its sender one answer and no more."""
+        return self._answer(connection, request, self.authorize)
+
+    def handle(self, connection: Connection, request: Command) -> Frame | None:
+        """The same for a request that the server makes of itself on behalf of a peer whom it has authorized."""
+        return self._answer(connection, request, None)
+
+    def _answer(self, connection: Connection, request: Command, authorize: Authorize | None) -> Frame | None:
         handler = self._handlers.get(request.code)
         if handler is None:
             remark = f"request code {request.code} is not supported"
             return encode_frame(request.reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark))
         try:
-            if self.authorize is not None:
-                self.authorize(connection, request)
+            if authorize is not None:
+                authorize(connection, request)
             reply = handler(connection, request)
             return encode_frame(reply) if isinstance(reply, Command) else reply
         except Exception as error:  # noqa: BLE001 - the edge: what went wrong becomes the answer

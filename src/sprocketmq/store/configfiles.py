@@ -18,6 +18,7 @@ from sprocketmq.protocol import javajson
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
+from sprocketmq.protocol.bodies.mapping import TopicQueueMappingSerializeWrapper
 from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.fields import Long, wire
 from sprocketmq.store.files import Files
@@ -158,6 +159,10 @@ def _body_file(files: Files, path: Path, kind: type[B]) -> ConfigFile[B]:
 
 def topics_file(files: Files, config: Path) -> ConfigFile[Topics]:
     return _body_file(files, config / "topics.json", Topics)
+
+
+def queue_mappings_file(files: Files, config: Path) -> ConfigFile[TopicQueueMappingSerializeWrapper]:
+    return _body_file(files, config / "topicQueueMapping.json", TopicQueueMappingSerializeWrapper)
 
 
 def subscription_groups_file(files: Files, config: Path) -> ConfigFile[SubscriptionGroups]:

@@ -84,7 +84,9 @@ def register(broker: Broker) -> None:
     """Add the admin plane to the broker's table."""
     table, store, clock = broker.table, broker.store, broker.clock
     topics, groups, offsets, stats = broker.topics, broker.groups, broker.offsets, broker.stats
-    TopicProcessors(broker.settings, store, topics, offsets, stats, broker.pulls, broker.registration).add_to(table)
+    TopicProcessors(
+        broker.settings, store, topics, offsets, stats, broker.pulls, broker.registration, broker.mappings
+    ).add_to(table)  # fmt: skip
     GroupProcessors(groups, offsets, stats).add_to(table)
     ConnectionProcessors(broker.producers, broker.consumers).add_to(table)
     ProgressProcessors(

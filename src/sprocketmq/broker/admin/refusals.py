@@ -51,7 +51,6 @@ REFUSALS: dict[int, tuple[int, str]] = {
     **dict.fromkeys(
         (RequestCode.ADD_BROKER, RequestCode.REMOVE_BROKER), (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, _NO_CONTAINER)
     ),
-    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: (ResponseCode.SYSTEM_ERROR, "this broker has no static topics"),
 }
 
 

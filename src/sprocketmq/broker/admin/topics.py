@@ -7,6 +7,7 @@ the offsets that groups have in it, and what POP keeps for it; its messages stay
 from __future__ import annotations
 
 from sprocketmq.broker.admin.attributes import TOPIC_ATTRIBUTES, altered, parse
+from sprocketmq.broker.logical.mappings import QueueMappings
 from sprocketmq.broker.offsets import ConsumerOffsets
 from sprocketmq.broker.pull import PullProcessors
 from sprocketmq.broker.registration import Registration
@@ -18,7 +19,11 @@ from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
 from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper, TopicConfigAndQueueMapping
+from sprocketmq.protocol.bodies.mapping import (
+    TopicConfigAndMappingSerializeWrapper,
+    TopicConfigAndQueueMapping,
+    TopicQueueMappingDetail,
+)
 from sprocketmq.protocol.bodies.stats import TopicOffset, TopicStatsTable
 from sprocketmq.protocol.bodies.topic import CreateTopicListRequestBody, TopicConfig, TopicList
 from sprocketmq.protocol.command import Command
@@ -42,7 +47,7 @@ MAX_QUEUES = 65_535
 class TopicProcessors:
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, offsets: ConsumerOffsets, stats: Stats,
-        pulls: PullProcessors, registration: Registration,
+        pulls: PullProcessors, registration: Registration, mappings: QueueMappings,
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
@@ -51,10 +56,12 @@ class TopicProcessors:
         self._stats = stats
         self._pulls = pulls
         self._registration = registration
+        self._mappings = mappings
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add_slow(RequestCode.UPDATE_AND_CREATE_TOPIC, self.create)
         table.add_slow(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, self.create_list)
+        table.add_slow(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, self.create_static)
         table.add_slow(RequestCode.DELETE_TOPIC_IN_BROKER, self.delete)
         table.add(RequestCode.GET_ALL_TOPIC_CONFIG, self.all)
         table.add(RequestCode.GET_TOPIC_CONFIG, self.get)
@@ -65,18 +72,20 @@ class TopicProcessors:
 
     async def create(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(CreateTopicRequestHeader, request.ext_fields)
-        changes = parse(header.attributes or "")
-        config = TopicConfig(
-            topic_name=header.topic.strip(),
-            read_queue_nums=header.read_queue_nums,
-            write_queue_nums=header.write_queue_nums,
-            perm=header.perm,
-            topic_filter_type=_filter_type(header.topic_filter_type),
-            topic_sys_flag=header.topic_sys_flag or 0,
-            order=header.order,
-            attributes=changes,
-        )
-        self._put([self._checked(config)], connection.peer)
+        self._put([self._checked(_config_in(header))], connection.peer)
+        await self._registration.announce()
+        return request.reply()
+
+    async def create_static(self, connection: Connection, request: Command) -> Reply:
+        """A topic with the mapping of its logical queues: those that this broker leads or has led."""
+        header = from_ext_fields(CreateTopicRequestHeader, request.ext_fields)
+        config = self._checked(_config_in(header))
+        detail = codec.decode(TopicQueueMappingDetail, request.body)
+        if detail.topic != config.topic_name:
+            raise _refused(f"the mapping is of {detail.topic or '?'}, not of {config.topic_name}")
+        self._mappings.put(detail, force=header.force is True)
+        self._topics.put(config)
+        events.info("static topic put", topic=detail.topic, epoch=detail.epoch, peer=connection.peer)
         await self._registration.announce()
         return request.reply()
 
@@ -146,6 +155,7 @@ class TopicProcessors:
         for queue_id in self._store.queues.of_topic(topic):
             self._pulls.long_polls.wake(topic, queue_id)
         self._topics.delete(topic)
+        self._mappings.delete(topic)
         self._offsets.forget_topic(topic)
         self._offsets.save()
         self._stats.forget_topic(topic)
@@ -156,12 +166,16 @@ class TopicProcessors:
 
     def all(self, _connection: Connection, request: Command) -> Reply:
         body = TopicConfigAndMappingSerializeWrapper(
-            topic_config_table=self._topics.configs, data_version=self._topics.data_version
+            topic_config_table=self._topics.configs,
+            data_version=self._topics.data_version,
+            topic_queue_mapping_detail_map=self._mappings.details,
+            mapping_data_version=self._mappings.data_version,
         )
         return request.reply(body=codec.encode(body))
 
     def get(self, _connection: Connection, request: Command) -> Reply:
-        config = self._known(from_ext_fields(GetTopicConfigRequestHeader, request.ext_fields).topic)
+        header = from_ext_fields(GetTopicConfigRequestHeader, request.ext_fields)
+        config = self._known(header.topic)
         body = TopicConfigAndQueueMapping(
             topic_name=config.topic_name,
             read_queue_nums=config.read_queue_nums,
@@ -171,6 +185,7 @@ class TopicProcessors:
             topic_sys_flag=config.topic_sys_flag,
             order=config.order,
             attributes=config.attributes,
+            mapping_detail=self._mappings.details.get(header.topic) if header.lo else None,
         )
         return request.reply(body=codec.encode(body))
 
@@ -199,6 +214,19 @@ class TopicProcessors:
         if config is None:
             raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"no topic {topic}")
         return config
+
+
+def _config_in(header: CreateTopicRequestHeader) -> TopicConfig:
+    return TopicConfig(
+        topic_name=header.topic.strip(),
+        read_queue_nums=header.read_queue_nums,
+        write_queue_nums=header.write_queue_nums,
+        perm=header.perm,
+        topic_filter_type=_filter_type(header.topic_filter_type),
+        topic_sys_flag=header.topic_sys_flag or 0,
+        order=header.order,
+        attributes=parse(header.attributes or ""),
+    )
 
 
 def _filter_type(text: str) -> TopicFilterType:

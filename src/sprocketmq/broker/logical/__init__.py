@@ -1,0 +1,1 @@
+"""Static topics: a fixed number of logical queues, each laid over queues of one broker after another."""

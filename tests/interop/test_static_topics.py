@@ -1,0 +1,95 @@
+"""Static topics over two brokers: the real mqadmin makes and moves one, the real client sends to it and reads it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.peers.apache import ApacheBroker, ApacheNameServer
+from tests.peers.fixtures import RunMqAdmin, Unique
+from tests.peers.java_peer import JavaPeer
+from tests.peers.messages import Outgoing, Queue, Sent
+from tests.peers.servers import Broker
+from tests.peers.sprocket import SprocketBroker, SprocketNameServer
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+
+#: The same test proves itself on Apache's brokers, when asked to: their start takes longer than all the rest.
+KINDS = ("apache", "sprocket") if os.environ.get("STATIC_TOPICS_ON_APACHE") else ("sprocket",)
+LOGICAL = "__syslo__global__"
+QUEUES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TwoBrokers:
+    address: str
+    a: Broker
+    b: Broker
+
+
+@pytest.fixture(params=KINDS)
+def brokers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TwoBrokers]:
+    is_apache = request.param == "apache"
+    nameserver_class, broker_class = (
+        (ApacheNameServer, ApacheBroker) if is_apache else (SprocketNameServer, SprocketBroker)
+    )
+    with ExitStack() as running:
+        nameserver = nameserver_class(tmp_path / "nameserver").start()
+        running.callback(nameserver.kill)
+        started = []
+        for name in ("broker-a", "broker-b"):
+            broker = broker_class(tmp_path / name, nameserver.address, {"brokerName": name})
+            running.callback(broker.kill)
+            started.append(broker.start())
+        yield TwoBrokers(nameserver.address, *started)
+
+
+def bodies(number: int, first: int = 0) -> list[bytes]:
+    return [f"body-{each}".encode() for each in range(first, first + number)]
+
+
+def test_a_topic_moves_and_keeps_its_queues(
+    brokers: TwoBrokers, java_533: JavaPeer, mqadmin: RunMqAdmin, unique: Unique
+) -> None:
+    topic, group, late = unique("static"), unique("group"), unique("late")
+    at = ("-t", topic, "-n", brokers.address)
+    ran = mqadmin("5.3.3", "updateStaticTopic", "-qn", str(QUEUES), "-b", "broker-a", *at)
+    assert ran.exit == 0, ran
+    with (
+        java_533.producer(unique("producers"), brokers.address) as producer,
+        java_533.producer(unique("producers"), brokers.address) as asks_anew,
+        java_533.push_consumer(group, brokers.address, [topic]) as consumer,
+        java_533.admin(brokers.address) as admin,
+    ):
+        before = producer.send_all([Outgoing(topic, body) for body in bodies(20)])
+        assert {sent.queue.queue_id for sent in before} == set(range(QUEUES))
+        consumer.wait_bodies(bodies(20))
+        ran = mqadmin("5.3.3", "remappingStaticTopic", "-b", "broker-b", *at)
+        assert ran.exit == 0, ran
+        after = asks_anew.send_all([Outgoing(topic, body) for body in bodies(20, 20)])
+        assert {sent.queue.queue_id for sent in after} == set(range(QUEUES))
+        assert min(sent.queue_offset for sent in after) >= 500, "a block above what the old leader holds"
+        received = consumer.wait_bodies(bodies(40))
+        offsets = {message.body: (message.queue_id, message.queue_offset) for message in received}
+        assert all(offsets[f"body-{n}".encode()] == _place(sent) for n, sent in enumerate(before + after))
+        queue = Queue(topic, LOGICAL, 0)
+        last = max(sent.queue_offset for sent in after if sent.queue.queue_id == 0)
+        assert admin.call("maxOffset", queue) == last + 1
+        assert admin.call("minOffset", queue) == 0
+        assert 0 <= admin.call("searchOffset", queue, 0) <= 1
+        assert admin.call("searchOffset", queue, 1 << 60) in (last, last + 1)
+        assert admin.call("earliestMsgStoreTime", queue) > 0
+    with java_533.push_consumer(late, brokers.address, [topic]) as consumer:
+        everything = consumer.wait_bodies(bodies(40))
+        assert len(everything) == 40
+    status = mqadmin("5.3.3", "topicStatus", *at).stdout
+    assert len(re.findall(rf"^{LOGICAL}\s", status, re.M)) == QUEUES, status
+
+
+def _place(sent: Sent) -> tuple[int, int]:
+    return sent.queue.queue_id, sent.queue_offset
