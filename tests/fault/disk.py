@@ -92,6 +92,9 @@ class SimFile:
         self._disk.faults.step("allocate")
         self._disk.use_blocks(self._node, start, end)
 
+    def ready(self, start: int, end: int) -> None:
+        assert not any(self._node.live[start:end]), "what is made ready must be zeros"
+
     def free(self, start: int, end: int) -> None:
         assert not any(self._node.live[start:end]), "what is freed must be zeros"
 

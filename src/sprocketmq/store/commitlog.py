@@ -15,24 +15,26 @@ from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record import BLANK_BYTES, MAGIC_BLANK
 from sprocketmq.store.append import Appender
 from sprocketmq.store.consumequeue import PAGE, clear_file, space_error
-from sprocketmq.store.files import File, Files, populate
+from sprocketmq.store.files import File, Files
 from sprocketmq.store.layout import Layout, base_offset_of
 from sprocketmq.store.maps import MapCache
 
 _STEP = 4 << 20  # after a crash so much behind the end may have to be searched for records
+_READY = 256 << 10  # so much is zeroed at a time while a message waits
 
 
 class LogSegment:
     """A log file that is written, or was and is not flushed yet."""
 
-    __slots__ = ("allocated", "base", "buffer", "committed", "end", "file", "is_new", "view")
+    __slots__ = ("allocated", "base", "buffer", "committed", "end", "file", "is_new", "ready", "view")
 
     def __init__(self, base: int, file: File, is_new: bool) -> None:
         self.base = base
         self.file = file
         self.view = file.map()
         self.buffer: mmap.mmap | None = None
-        self.allocated = 0
+        self.allocated = 0  # blocks on the disk up to here
+        self.ready = 0  # and pages in memory
         self.committed = 0
         self.end = file.size  # of what is written, once the next file has begun
         self.is_new = is_new
@@ -143,7 +145,7 @@ class CommitLog:
         view = segment.view if segment.buffer is None else memoryview(segment.buffer)
         if segment.buffer is not None and not segment.committed:
             segment.committed = position  # what an earlier run wrote is in the file already
-        self._writer.place(view, segment.base, position, segment.allocated)
+        self._writer.place(view, segment.base, position, segment.ready)
 
     @property
     def _current(self) -> LogSegment:
@@ -153,18 +155,30 @@ class CommitLog:
 
     def _allocate(self, end: int) -> None:
         segment = self._current
-        if end <= segment.allocated:
-            return
+        if end > segment.allocated:
+            self._allocate_blocks(segment, end)
+        if end > segment.ready:
+            self._make_ready(segment, end)
+
+    def _allocate_blocks(self, segment: LogSegment, end: int) -> None:
         start = segment.allocated or self._writer.position // PAGE * PAGE
         try:
             wanted = min(self.file_size, max(end, start + _STEP))
             segment.file.allocate(start, wanted)
         except OSError:
-            wanted = min(self.file_size, (end + PAGE - 1) // PAGE * PAGE)  # the last blocks of a full disk still count
+            wanted = min(self.file_size, page_end(end))  # the last blocks of a full disk still count
             segment.file.allocate(start, wanted)
-        if segment.buffer is None:
-            populate(segment.view, start, wanted)
         segment.allocated = wanted
+
+    def _make_ready(self, segment: LogSegment, end: int) -> None:
+        """Pages for what is written next; with a buffer they come by `commit`."""
+        if segment.buffer is not None:
+            segment.ready = segment.allocated
+            return
+        start = max(segment.ready, page_end(self._writer.position))
+        wanted = min(segment.allocated, max(end, start + _READY))
+        segment.file.ready(start, wanted)
+        segment.ready = wanted
 
     def _roll(self) -> None:
         """Close the file with a blank record and begin the next."""
@@ -229,7 +243,7 @@ class CommitLog:
         """Give back the blocks allocated ahead: who opens the log next need not look there for records."""
         segment = self._last
         if segment is not None:
-            start = (self._writer.position + PAGE - 1) // PAGE * PAGE
+            start = page_end(self._writer.position)
             if start < segment.allocated:
                 segment.file.free(start, self.file_size)
 
@@ -245,3 +259,8 @@ class CommitLog:
             segment.file.close()
         self.unflushed.clear()
         self._last = None
+
+
+def page_end(position: int) -> int:
+    """The end of the page that the byte before `position` is in."""
+    return (position + PAGE - 1) // PAGE * PAGE

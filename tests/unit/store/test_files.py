@@ -19,6 +19,20 @@ def test_a_created_file_is_full_size_but_has_no_blocks_yet(tmp_path: Path) -> No
     file.close()
 
 
+def test_what_is_made_ready_reads_as_zeros_and_nothing_before_it_changes(tmp_path: Path) -> None:
+    file = Disk().create(tmp_path / "f", 1 << 20)
+    view = file.map()
+    file.allocate(0, 1 << 20)
+    view[4090:4096] = b"before"
+    file.ready(4096, 300_000)
+    assert bytes(view[4090:4096]) == b"before"
+    assert not any(view[4096:])
+    view[4096:4101] = b"after"
+    assert file.read(4090, 11) == b"beforeafter"
+    assert file.size == 1 << 20
+    file.close()
+
+
 def test_a_map_outlives_its_file_and_its_name(tmp_path: Path) -> None:
     disk = Disk()
     file = disk.create(tmp_path / "f", 4096)
