@@ -21,18 +21,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     cert, key = place / "cert.pem", place / "key.pem"
     with needs_tools():
         program = openssl()
-    command: list[str | Path] = [
-        program,
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "30",
-        "-subj",
-        "/CN=localhost",
-    ]
-    names: list[str | Path] = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    subprocess.run([*command, *names, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    options = "req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost".split()
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    files = ["-keyout", str(key), "-out", str(cert)]
+    subprocess.run([program, *options, *names, *files], check=True, capture_output=True)
     return cert, key
