@@ -1,17 +1,16 @@
 # The C types of pull.py.
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.extblock cimport binary_reply, integer, json_reply
-from sprocketmq.protocol.octets cimport cut, i16, i32, text
+from sprocketmq.protocol.fieldwise cimport FieldwiseRequest
+from sprocketmq.protocol.octets cimport cut, text
 
 import cython
 
 cdef dict _NUMBER_OF
-cdef int _REQUIRED
 
 
-@cython.final
 @cython.freelist(64)
-cdef class PullRequest:
+cdef class PullRequest(FieldwiseRequest):
     cdef public str consumer_group
     cdef public str topic
     cdef public int queue_id
@@ -26,22 +25,13 @@ cdef class PullRequest:
     cdef public object max_msg_bytes
     cdef public object request_source
     cdef public str proxy_froward_client_id
-    cdef int seen
 
+    cdef int number_of(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except -2
     cdef void take(self, int number, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except *
 
 
-@cython.locals(request=PullRequest, number=int)
+@cython.locals(request=PullRequest)
 cpdef PullRequest decode_pull(Command command)
-
-@cython.locals(
-    p=cython.p_uchar, at=Py_ssize_t, end=Py_ssize_t, key_length=Py_ssize_t, value_at=Py_ssize_t, value_end=Py_ssize_t,
-    number=int,
-)
-cdef void take_block(PullRequest request, bytes block) except *
-
-@cython.locals(number=int, octets=bytes)
-cdef void take_fields(PullRequest request, dict fields) except *
 
 @cython.locals(body_length=Py_ssize_t, head=bytes)
 cpdef bytes encode_pull_reply(

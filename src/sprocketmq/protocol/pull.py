@@ -13,14 +13,14 @@ try:
 except ImportError:
     from sprocketmq import _shadow as cython
 
-from sprocketmq.errors import CommandError
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.extblock import binary_reply, json_reply
+from sprocketmq.protocol.fieldwise import FieldwiseRequest
 from sprocketmq.protocol.jsonheader import encode_json_header
 
 if not cython.compiled:
     from sprocketmq.protocol.extblock import integer
-    from sprocketmq.protocol.octets import Octets, cut, i16, i32, text
+    from sprocketmq.protocol.octets import Octets, cut, text
 
 NAMES = (
     "consumerGroup", "topic", "queueId", "queueOffset", "maxMsgNums", "sysFlag", "commitOffset",
@@ -36,15 +36,14 @@ CLASS_FILTER = 8
 LITE_PULL = 16
 
 _NUMBER_OF = {name.encode(): number for number, name in enumerate(NAMES)}
-_REQUIRED = 0x1FF
 
 
-class PullRequest:
+class PullRequest(FieldwiseRequest):
     """What a consumer asks for. A value that was not sent is None."""
 
     __slots__ = (
         "commit_offset", "consumer_group", "expression_type", "max_msg_bytes", "max_msg_nums",
-        "proxy_froward_client_id", "queue_id", "queue_offset", "request_source", "seen", "sub_version",
+        "proxy_froward_client_id", "queue_id", "queue_offset", "request_source", "sub_version",
         "subscription", "suspend_timeout_millis", "sys_flag", "topic",
     )  # fmt: skip
 
@@ -64,17 +63,19 @@ class PullRequest:
     proxy_froward_client_id: str | None
 
     def __init__(self) -> None:
-        self.seen = 0
+        self.title = "pull request"
+        self.names = NAMES
+        self.required = 9
         self.subscription = None
         self.expression_type = None
         self.max_msg_bytes = None
         self.request_source = None
         self.proxy_froward_client_id = None
 
+    def number_of(self, p: Octets, at: int, end: int) -> int:
+        return _NUMBER_OF.get(cut(p, at, end), -1)
+
     def take(self, number: int, p: Octets, at: int, end: int) -> None:
-        """Set the field from its bytes. An empty value is Java's null."""
-        if at == end:
-            return
         if number == 0:
             self.consumer_group = text(p, at, end)
         elif number == 1:
@@ -103,47 +104,13 @@ class PullRequest:
             self.request_source = integer(p, at, end, 32)
         else:
             self.proxy_froward_client_id = text(p, at, end)
-        self.seen |= 1 << number
 
 
 def decode_pull(command: Command) -> PullRequest:
     """The request in a command of code 11 or 361, in either serialization; CommandError names what is wrong."""
     request = PullRequest()
-    if command._block is not None:
-        take_block(request, command._block)
-    else:
-        take_fields(request, command._ext_fields or {})
-    if request.seen & _REQUIRED != _REQUIRED:
-        missing = [NAMES[number] for number in range(9) if not request.seen >> number & 1]
-        raise CommandError(f"pull request lacks {', '.join(missing)}")
+    request.read(command)
     return request
-
-
-def take_block(request: PullRequest, block: bytes) -> None:
-    p = block
-    at, end = 0, len(block)
-    while at < end:
-        key_length = i16(p, at)
-        value_at = at + 6 + key_length
-        value_end = value_at + i32(p, value_at - 4)
-        number = _NUMBER_OF.get(cut(p, at + 2, at + 2 + key_length), -1)
-        if number >= 0:
-            try:
-                request.take(number, p, value_at, value_end)
-            except ValueError:
-                raise CommandError(f"pull request: {NAMES[number]} is not a number it can be") from None
-        at = value_end
-
-
-def take_fields(request: PullRequest, fields: dict[str, str]) -> None:
-    for number in range(14):
-        value = fields.get(NAMES[number])
-        if value:
-            octets = value.encode()
-            try:
-                request.take(number, octets, 0, len(octets))
-            except ValueError:
-                raise CommandError(f"pull request: {NAMES[number]} is not a number it can be") from None
 
 
 def encode_pull_reply(

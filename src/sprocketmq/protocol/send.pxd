@@ -2,7 +2,8 @@
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.extblock cimport binary_reply, integer, is_plain, json_reply
 from sprocketmq.protocol.frame cimport encode_frame
-from sprocketmq.protocol.octets cimport cut, i16, i32, text
+from sprocketmq.protocol.fieldwise cimport FieldwiseRequest
+from sprocketmq.protocol.octets cimport cut, text
 
 import cython
 
@@ -11,9 +12,8 @@ cdef int _LONG_NAMES
 cdef int _BATCH
 
 
-@cython.final
 @cython.freelist(64)
-cdef class SendRequest:
+cdef class SendRequest(FieldwiseRequest):
     cdef public str producer_group
     cdef public str topic
     cdef public str default_topic
@@ -28,22 +28,15 @@ cdef class SendRequest:
     cdef public object max_reconsume_times
     cdef public bint batch
     cdef public str broker_name
-    cdef int seen
+    cdef bint long_names
 
+    @cython.locals(number=int)
+    cdef int number_of(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except -2
     cdef void take(self, int number, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except *
 
 
-@cython.locals(request=SendRequest, long_names=bint, number=int)
+@cython.locals(request=SendRequest)
 cpdef SendRequest decode_send(Command command)
-
-@cython.locals(
-    p=cython.p_uchar, at=Py_ssize_t, end=Py_ssize_t, key_length=Py_ssize_t, value_at=Py_ssize_t, value_end=Py_ssize_t,
-    number=int,
-)
-cdef void take_block(SendRequest request, bytes block, bint long_names) except *
-
-@cython.locals(number=int, octets=bytes)
-cdef void take_fields(SendRequest request, dict fields, tuple names) except *
 
 cdef bint is_true(const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except -1
 

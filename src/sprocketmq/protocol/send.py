@@ -13,14 +13,14 @@ except ImportError:
     from sprocketmq import _shadow as cython
 
 from sprocketmq.codes import RequestCode
-from sprocketmq.errors import CommandError
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.extblock import binary_reply, is_plain, json_reply
+from sprocketmq.protocol.fieldwise import FieldwiseRequest
 from sprocketmq.protocol.frame import encode_frame
 
 if not cython.compiled:
     from sprocketmq.protocol.extblock import integer
-    from sprocketmq.protocol.octets import Octets, cut, i16, i32, text
+    from sprocketmq.protocol.octets import Octets, cut, text
 
 NAMES = (
     "producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag",
@@ -33,12 +33,12 @@ _LONG_NAMES = int(RequestCode.SEND_MESSAGE)
 _BATCH = int(RequestCode.SEND_BATCH_MESSAGE)
 
 
-class SendRequest:
+class SendRequest(FieldwiseRequest):
     """What a producer asks for. `properties` is text as bytes; a number that was not sent is 0, a name None."""
 
     __slots__ = (
         "batch", "born_timestamp", "broker_name", "default_topic", "default_topic_queue_nums", "flag",
-        "max_reconsume_times", "producer_group", "properties", "queue_id", "reconsume_times", "seen", "sys_flag",
+        "long_names", "max_reconsume_times", "producer_group", "properties", "queue_id", "reconsume_times", "sys_flag",
         "topic", "unit_mode",
     )  # fmt: skip
 
@@ -57,8 +57,11 @@ class SendRequest:
     batch: bool
     broker_name: str | None
 
-    def __init__(self) -> None:
-        self.seen = 0
+    def __init__(self, long_names: bool) -> None:
+        self.title = "send request"
+        self.long_names = long_names
+        self.names = NAMES if long_names else LETTERS
+        self.required = 8
         self.properties = b""
         self.reconsume_times = 0
         self.unit_mode = False
@@ -66,10 +69,13 @@ class SendRequest:
         self.batch = False
         self.broker_name = None
 
+    def number_of(self, p: Octets, at: int, end: int) -> int:
+        if self.long_names:
+            return _NUMBER_OF.get(cut(p, at, end), -1)
+        number = p[at] - 97 if end - at == 1 else -1
+        return number if 0 <= number < 14 else -1
+
     def take(self, number: int, p: Octets, at: int, end: int) -> None:
-        """Set the field from its bytes. An empty value is Java's null."""
-        if at == end:
-            return
         if number == 0:
             self.producer_group = text(p, at, end)
         elif number == 1:
@@ -98,59 +104,15 @@ class SendRequest:
             self.batch = is_true(p, at, end)
         else:
             self.broker_name = text(p, at, end)
-        self.seen |= 1 << number
 
 
 def decode_send(command: Command) -> SendRequest:
     """The request in a command of code 10, 310 or 320, in either serialization; CommandError names what is wrong."""
-    request = SendRequest()
-    long_names = command.code == _LONG_NAMES
-    if command._block is not None:
-        take_block(request, command._block, long_names)
-    else:
-        take_fields(request, command._ext_fields or {}, NAMES if long_names else LETTERS)
-    if request.seen & 0xFF != 0xFF:
-        names = NAMES if long_names else LETTERS
-        missing = [names[number] for number in range(8) if not request.seen >> number & 1]
-        raise CommandError(f"send request lacks {', '.join(missing)}")
+    request = SendRequest(command.code == _LONG_NAMES)
+    request.read(command)
     if command.code == _BATCH:
         request.batch = True
     return request
-
-
-def take_block(request: SendRequest, block: bytes, long_names: bool) -> None:
-    p = block
-    at, end = 0, len(block)
-    while at < end:
-        key_length = i16(p, at)
-        value_at = at + 6 + key_length
-        value_end = value_at + i32(p, value_at - 4)
-        number = -1
-        if long_names:
-            number = _NUMBER_OF.get(cut(p, at + 2, at + 2 + key_length), -1)
-        elif key_length == 1:
-            number = p[at + 2] - 97
-        if 0 <= number < 14:
-            try:
-                request.take(number, p, value_at, value_end)
-            except ValueError:
-                raise wrong_number(number, long_names) from None
-        at = value_end
-
-
-def take_fields(request: SendRequest, fields: dict[str, str], names: tuple[str, ...]) -> None:
-    for number in range(14):
-        value = fields.get(names[number])
-        if value:
-            octets = value.encode()
-            try:
-                request.take(number, octets, 0, len(octets))
-            except ValueError:
-                raise wrong_number(number, names is NAMES) from None
-
-
-def wrong_number(number: int, long_names: bool) -> CommandError:
-    return CommandError(f"send request: {(NAMES if long_names else LETTERS)[number]} is not a number it can be")
 
 
 def is_true(p: Octets, at: int, end: int) -> bool:
