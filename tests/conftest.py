@@ -21,7 +21,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     cert, key = place / "cert.pem", place / "key.pem"
     with needs_tools():
         program = openssl()
-    options = "req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost".split()
+    options = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost"]
     names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
     files = ["-keyout", str(key), "-out", str(cert)]
     subprocess.run([program, *options, *names, *files], check=True, capture_output=True)
