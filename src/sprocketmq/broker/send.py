@@ -21,9 +21,10 @@ from sprocketmq.broker.counters import Counter
 from sprocketmq.broker.logical.requests import LogicalRequests
 from sprocketmq.broker.message import TRANSACTION_BITS, Interceptor, Message, is_special
 from sprocketmq.broker.pressure import Pressure
+from sprocketmq.broker.sendanswer import join_ids
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.stats import Stats
-from sprocketmq.broker.straight import Lane, StraightSend, join_ids
+from sprocketmq.broker.straight import Lane, StraightSend
 from sprocketmq.broker.topics import UNIT, UNIT_SUBSCRIPTION, TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -232,7 +233,7 @@ class SendProcessors:
         if result.status != 0:
             return self._not_stored(request, result)
         counter = self._stats.put(sent.topic, queue_id, result.count, result.size)
-        ids = join_ids(self._id_prefix.encode(), result.commit_offsets or [result.commit_offset])
+        ids = join_ids(self._id_prefix.encode(), result)
         if self._acks.waits and properties.get("WAIT") != "false":
             return self._wait(connection, request, result, ids, queue_id, key, counter)
         return self._encode(request, 0, None, ids, queue_id, result.queue_offset, key)
@@ -336,7 +337,7 @@ class SendProcessors:
     def _late(self, request: Command, sent: SendRequest, result: PutResult, code: int, remark: str | None) -> bytes:
         key = find_property(sent.properties, _UNIQUE_KEY)
         return self._encode(
-            request, code, remark, self._id(result.commit_offset), sent.queue_id, result.queue_offset,
+            request, code, remark, join_ids(self._id_prefix.encode(), result), sent.queue_id, result.queue_offset,
             None if key is None else key.decode("utf-8", "replace"),
         )  # fmt: skip
 

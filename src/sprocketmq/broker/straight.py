@@ -1,14 +1,12 @@
 # cython: annotation_typing=False
 """The straight way of a send: from the frame to the log to the answer, without a detour through Python objects.
 
-It takes single messages for topics that have been admitted, with a unique key and nothing special about them, while
-the broker is not busy. All others go the `detour`, which can do everything. Where an answer waits for the disk, it is
-made at once and left with `park`.
+It takes messages and batches for topics that have been admitted, with a unique key and nothing special about them,
+while the broker is not busy. All others go the `detour`, which can do everything. Where an answer waits for the disk,
+it is made at once and left with `park`.
 
-A message's properties are stored as they came, followed by what the broker adds. The answer is written in one go:
-
-    binary  head  msgId=PREFIX hex  queueId=n  queueOffset=n  MSG_REGION, TRACE_ON, transactionId=key
-    json    the same as text
+A message's properties are stored as they came, followed by what the broker adds. A message of a batch has its own, the
+batch's save the unique key, for each has one itself, and what the broker adds.
 """
 
 from __future__ import annotations
@@ -22,22 +20,19 @@ except ImportError:
     from sprocketmq import _shadow as cython
 
 from sprocketmq.broker.counters import Counter
-from sprocketmq.codes import VERSION, LanguageCode
+from sprocketmq.broker.sendanswer import SendAnswers
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.send import SendRequest, decode_send
 from sprocketmq.store.append import Appender, PutResult
 
 if not cython.compiled:
-    from sprocketmq.protocol.octets import Octets, blank, find, put, put_i16, put_i32, same, seal, text
+    from sprocketmq.protocol.octets import Octets, blank, cut, find, put, same, seal
     from sprocketmq.protocol.sysflag import TRANSACTION_MASK
 
 #: Properties that take a message off this way, by their first letters.
 _DELAY, _TIMER, _TRANSACTION, _POP = b"DELAY\x01", b"TIMER_D", b"TRAN_MSG\x01", b"POP_CK\x01"
 _MULTI, _TRANSIENT, _NO_WAIT = b"INNER_MULTI_DISPATCH\x01", b"__RMQ.TRANSIENT.", b"WAIT\x01false"
 _UNIQUE_KEY = b"UNIQ_KEY\x01"
-_HEX = b"0123456789ABCDEF"
-_LANGUAGE = int(LanguageCode.PYTHON)
-_VERSION = VERSION
 
 Detour = Callable[[Any, Command, SendRequest], Any]
 #: Keeps the answer until the message is safe.
@@ -65,52 +60,41 @@ class StraightSend:
 
     def configure(self, id_prefix: str, region: str, trace_on: bool, suffix: bytes) -> None:
         """What ids begin with, what answers carry, and what is appended to properties."""
-        traced = b"true" if trace_on else b"false"
-        prefix = id_prefix.encode()
-        place = region.encode()
         self.suffix = suffix
-        self._binary = (
-            named(b"msgId", len(prefix) + 16) + prefix,
-            b"\0\7queueId",
-            b"\0\13queueOffset",
-            named(b"MSG_REGION", len(place)) + place + named(b"TRACE_ON", len(traced)) + traced + b"\0\15transactionId",
-        )
-        self._json = (
-            b'{"code":0,"extFields":{"msgId":"' + prefix,
-            b'","queueId":"',
-            b'","queueOffset":"',
-            b'","MSG_REGION":"' + place + b'","TRACE_ON":"' + traced + b'","transactionId":"',
-            b'"},"flag":1,"language":"PYTHON","opaque":',
-            b',"serializeTypeCurrentRPC":"JSON","version":%d}' % _VERSION,
-        )
+        self.answers = SendAnswers(id_prefix, region, trace_on)
 
     def send(self, connection: Any, request: Command) -> Any:
         sent = decode_send(request)
         lane = self.lanes.get(sent.topic)
         if lane is None or not self.open or not request.body or not self.fits(sent, lane):
             return self.detour(connection, request, sent)
-        properties = self.stored(sent.properties)
-        result = self.appender.put(
-            sent.topic, sent.queue_id, sent.flag, sent.sys_flag, request.body, properties, sent.born_timestamp,
-            connection.peer.packed, sent.reconsume_times, 0,
-        )  # fmt: skip
+        result = self.put_batch(connection, request, sent) if sent.batch else self.put(connection, request, sent)
         if result.status != 0:
             return self.detour(connection, request, sent)  # it is refused there for the same reason
         counter = lane.counters[sent.queue_id]
-        counter.count += 1
+        counter.count += result.count
         counter.size += result.size
-        if request.serialize_type == 0:
-            answer = self.json_answer(request.opaque, sent, result)
-        else:
-            answer = self.binary_answer(request.opaque, sent, result)
+        answer = self.answers.encode(request, sent, result, self._key_at, self._key_end)
         if self.park is None or request.flag != 0:  # nobody waits for the answer of a oneway send
             return answer
         self.park(connection, request, sent, result, answer, counter)
         return None
 
+    def put(self, connection: Any, request: Command, sent: SendRequest) -> PutResult:
+        return self.appender.put(
+            sent.topic, sent.queue_id, sent.flag, sent.sys_flag, request.body, self.stored(sent.properties),
+            sent.born_timestamp, connection.peer.packed, sent.reconsume_times, 0,
+        )  # fmt: skip
+
+    def put_batch(self, connection: Any, request: Command, sent: SendRequest) -> PutResult:
+        return self.appender.put_batch(
+            sent.topic, sent.queue_id, sent.sys_flag, request.body, self.shared(sent.properties), sent.born_timestamp,
+            connection.peer.packed, sent.reconsume_times,
+        )  # fmt: skip
+
     def fits(self, sent: SendRequest, lane: Lane) -> bool:
         """Whether there is nothing special about the message; notes where its unique key is."""
-        if sent.queue_id < 0 or sent.queue_id >= lane.queues or sent.sys_flag & TRANSACTION_MASK or sent.batch:
+        if sent.queue_id < 0 or sent.queue_id >= lane.queues or sent.sys_flag & TRANSACTION_MASK:
             return False
         return self.scan(sent.properties, len(sent.properties))
 
@@ -140,78 +124,24 @@ class StraightSend:
         put(p, length + extra, suffix, 0, len(suffix))
         return seal(out)
 
-    def binary_answer(self, opaque: int, sent: SendRequest, result: PutResult) -> bytes:
-        id_name, queue_name, offset_name, tail = self._binary
-        queue_digits, offset_digits = digits(sent.queue_id), digits(result.queue_offset)
-        key_length = self._key_end - self._key_at
-        block = len(id_name) + 16 + 9 + 4 + queue_digits + 13 + 4 + offset_digits + len(tail) + 4 + key_length
-        out = blank(29 + block)
+    def shared(self, own: bytes) -> bytes:
+        """What every message of a batch gets; pieces that are no properties are left out."""
+        suffix, q = self.suffix, own
+        out = blank(len(own) + 1 + len(suffix))
         p = out
-        put_i32(p, 0, 25 + block)
-        put_i32(p, 4, 1 << 24 | 21 + block)
-        put_i16(p, 8, 0)
-        p[10] = _LANGUAGE
-        put_i16(p, 11, _VERSION)
-        put_i32(p, 13, opaque)
-        put_i32(p, 17, 1)
-        put_i32(p, 21, 0)
-        put_i32(p, 25, block)
-        put(p, 29, id_name, 0, len(id_name))
-        at = put_hex(p, 29 + len(id_name), result.commit_offset)
-        put(p, at, queue_name, 0, 9)
-        put_i32(p, at + 9, queue_digits)
-        at = put_number(p, at + 13, sent.queue_id, queue_digits)
-        put(p, at, offset_name, 0, 13)
-        put_i32(p, at + 13, offset_digits)
-        at = put_number(p, at + 17, result.queue_offset, offset_digits)
-        put(p, at, tail, 0, len(tail))
-        at += len(tail)
-        put_i32(p, at, key_length)
-        put(p, at + 4, sent.properties, self._key_at, key_length)
-        return seal(out)
-
-    def json_answer(self, opaque: int, sent: SendRequest, result: PutResult) -> bytes:
-        id_name, queue_name, offset_name, tail, rest, end = self._json
-        queue_digits, offset_digits = digits(sent.queue_id), digits(result.queue_offset)
-        number = b"%d" % opaque
-        key_length = self._key_end - self._key_at
-        header = len(id_name) + 16 + len(queue_name) + queue_digits + len(offset_name) + offset_digits + len(tail)
-        header += key_length + len(rest) + len(number) + len(end)
-        out = blank(8 + header)
-        p = out
-        put_i32(p, 0, 4 + header)
-        put_i32(p, 4, header)
-        at = put_piece(p, 8, id_name)
-        at = put_hex(p, at, result.commit_offset)
-        at = put_piece(p, at, queue_name)
-        at = put_number(p, at, sent.queue_id, queue_digits)
-        at = put_piece(p, at, offset_name)
-        at = put_number(p, at, result.queue_offset, offset_digits)
-        at = put_piece(p, at, tail)
-        put(p, at, sent.properties, self._key_at, key_length)
-        at = put_piece(p, at + key_length, rest)
-        at = put_piece(p, at, number)
-        put_piece(p, at, end)
-        return seal(out)
-
-
-def join_ids(prefix: bytes, commit_offsets: list[int]) -> str:
-    """The message ids of a batch: the prefix and the offset in hex, joined by commas."""
-    length, count = len(prefix), len(commit_offsets)
-    out = blank(count * (length + 17))
-    p = out
-    at = 0
-    for offset in commit_offsets:
-        put(p, at, prefix, 0, length)
-        at = put_hex(p, at + length, offset)
-        p[at] = 0x2C
-        at += 1
-    return text(p, 0, at - 1)
-
-
-def named(name: bytes, value_length: int) -> bytes:
-    """The head of a field in a binary header."""
-    return len(name).to_bytes(2, "big") + name + value_length.to_bytes(4, "big")
+        at, end, length = 0, len(own), 0
+        while at < end:
+            stop = find(q, 2, at, end)
+            if stop < 0:
+                stop = end
+            middle = find(q, 1, at, stop)
+            if at < middle < stop - 1 and not (middle == at + 8 and same(q, at, _UNIQUE_KEY, 0, 9)):
+                put(p, length, own, at, stop - at)
+                p[length + stop - at] = 2
+                length += stop - at + 1
+            at = stop + 1
+        put(p, length, suffix, 0, len(suffix))
+        return cut(p, 0, length + len(suffix))
 
 
 def is_special(p: Octets, at: int, length: int) -> bool:
@@ -234,38 +164,3 @@ def is_plain(p: Octets, at: int, end: int) -> bool:
     while at < end and 0x20 <= p[at] <= 0x7E and p[at] != 0x22 and p[at] != 0x5C:
         at += 1
     return at == end
-
-
-def digits(value: int) -> int:
-    """How many a number that is not negative has."""
-    count = 1
-    while value >= 10:
-        value //= 10
-        count += 1
-    return count
-
-
-def put_number(p: Octets, at: int, value: int, count: int) -> int:
-    """Write `count` digits; where they end."""
-    end = at + count
-    here = end
-    while here > at:
-        here -= 1
-        p[here] = 0x30 + value % 10
-        value //= 10
-    return end
-
-
-def put_hex(p: Octets, at: int, value: int) -> int:
-    """Write 16 upper-case hex digits; where they end."""
-    here = at + 16
-    while here > at:
-        here -= 1
-        p[here] = _HEX[value & 15]
-        value >>= 4
-    return at + 16
-
-
-def put_piece(p: Octets, at: int, piece: bytes) -> int:
-    put(p, at, piece, 0, len(piece))
-    return at + len(piece)

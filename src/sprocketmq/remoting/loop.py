@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -23,8 +24,22 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
 _YOUNG = 20_000
 
 
+#: The allocator's free memory stays with the process up to this: each read is a block of up to 256 KiB that is freed at
+#: once, and memory that went back to the kernel comes again page by page, with zeros to be written first.
+_KEPT_BYTES = 4 << 20
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
+
+
+def keep_freed_memory() -> None:
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # another C library has none, or one that does nothing
+    if mallopt is not None:
+        mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+        mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
+
+
 def run(main: Coroutine[Any, Any, T]) -> T:
     gc.freeze()  # what is imported stays
     gc.set_threshold(_YOUNG)
+    keep_freed_memory()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         return runner.run(main)

@@ -15,7 +15,7 @@ from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record import BLANK_BYTES, MAGIC_BLANK
 from sprocketmq.store.append import Appender
 from sprocketmq.store.consumequeue import PAGE, clear_file, space_error
-from sprocketmq.store.files import File, Files
+from sprocketmq.store.files import File, Files, unmap_pages
 from sprocketmq.store.layout import Layout, base_offset_of
 from sprocketmq.store.maps import MapCache
 
@@ -26,7 +26,7 @@ _READY = 256 << 10  # so much is zeroed at a time while a message waits
 class LogSegment:
     """A log file that is written, or was and is not flushed yet."""
 
-    __slots__ = ("allocated", "base", "buffer", "committed", "end", "file", "is_new", "ready", "view")
+    __slots__ = ("allocated", "base", "buffer", "committed", "end", "file", "is_new", "ready", "synced", "view")
 
     def __init__(self, base: int, file: File, is_new: bool) -> None:
         self.base = base
@@ -36,6 +36,7 @@ class LogSegment:
         self.allocated = 0  # blocks on the disk up to here
         self.ready = 0  # and pages in memory
         self.committed = 0
+        self.synced = 0
         self.end = file.size  # of what is written, once the next file has begun
         self.is_new = is_new
 
@@ -208,6 +209,14 @@ class CommitLog:
         segment.committed = end
         if last > first:
             segment.buffer.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+    def sync(self, segment: LogSegment, upto: int) -> None:
+        """Make a segment's bytes below the offset `upto` durable; called on the flush thread."""
+        end = min(upto - segment.base, segment.end)
+        if segment.buffer is None:
+            unmap_pages(segment.view, segment.synced, end)
+        segment.file.sync()
+        segment.synced = end
 
     def flushed(self, segment: LogSegment, upto: int) -> None:
         """A segment was synced when the log ended at `upto`; one that ends before that is done with."""

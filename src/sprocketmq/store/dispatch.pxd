@@ -13,7 +13,6 @@ cdef bytes _TAGS, _KEYS, _DELAY, _UNIQUE_KEY
 
 cdef enum:
     _SPACE = 32
-    _NAME_END = 1
     _PROPERTY_END = 2
 
 
@@ -61,11 +60,11 @@ cdef class Dispatcher:
 
     cdef bint belongs(self, QueueCursor cursor, long long queue_offset, long long record_end) except -1
 
-    @cython.locals(stop=Py_ssize_t, value_at=Py_ssize_t)
+    @cython.locals(stop=Py_ssize_t)
     cdef void scan(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) noexcept
 
-    @cython.locals(length=Py_ssize_t)
-    cdef void note(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t value_at, Py_ssize_t stop) noexcept
+    @cython.locals(first=cython.uchar)
+    cdef void note(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t stop) noexcept
 
     @cython.locals(wait=cython.longlong)
     cdef long long tags_code(self, QueueCursor cursor, const unsigned char* p, long long store_timestamp) except? -1

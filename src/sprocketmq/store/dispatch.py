@@ -32,9 +32,9 @@ if not cython.compiled:
     from sprocketmq.protocol.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
     from sprocketmq.store.memory import Pointer, as_int32, ascii_hash, pointer
 
-_TAGS, _KEYS, _DELAY, _UNIQUE_KEY = b"TAGS", b"KEYS", b"DELAY", b"UNIQ_KEY"
+_TAGS, _KEYS, _DELAY, _UNIQUE_KEY = b"TAGS\x01", b"KEYS\x01", b"DELAY\x01", b"UNIQ_KEY\x01"
 if not cython.compiled:
-    _SPACE, _NAME_END, _PROPERTY_END = 32, 1, 2
+    _SPACE, _PROPERTY_END = 32, 2
 
 OpenQueue = Callable[[str, int], QueueCursor]
 OnDispatch = Callable[[str, int, int, int, int, bytes], object]
@@ -168,22 +168,20 @@ class Dispatcher:
             stop = find(p, _PROPERTY_END, at, end)
             if stop < 0:
                 stop = end
-            value_at = find(p, _NAME_END, at, stop) + 1
-            if at + 1 < value_at < stop:
-                self.note(p, at, value_at, stop)
+            if stop - at > 5:
+                self.note(p, at, stop)
             at = stop + 1
 
-    def note(self, p: Pointer, at: int, value_at: int, stop: int) -> None:
-        length = value_at - 1 - at
-        if length == 4:
-            if same(p, at, _TAGS, 0, 4):
-                self._tags_at, self._tags_end = value_at, stop
-            elif same(p, at, _KEYS, 0, 4):
-                self._keys_at, self._keys_end = value_at, stop
-        elif length == 8 and same(p, at, _UNIQUE_KEY, 0, 8):
-            self._unique_at, self._unique_end = value_at, stop
-        elif length == 5 and same(p, at, _DELAY, 0, 5):
-            self._delay_at, self._delay_end = value_at, stop
+    def note(self, p: Pointer, at: int, stop: int) -> None:
+        first = p[at]
+        if first == 0x54 and same(p, at, _TAGS, 0, 5):
+            self._tags_at, self._tags_end = at + 5, stop
+        elif first == 0x4B and same(p, at, _KEYS, 0, 5):
+            self._keys_at, self._keys_end = at + 5, stop
+        elif first == 0x55 and stop - at > 9 and same(p, at, _UNIQUE_KEY, 0, 9):
+            self._unique_at, self._unique_end = at + 9, stop
+        elif first == 0x44 and stop - at > 6 and same(p, at, _DELAY, 0, 6):
+            self._delay_at, self._delay_end = at + 6, stop
 
     def tags_code(self, cursor: QueueCursor, p: Pointer, store_timestamp: int) -> int:
         if cursor.is_schedule and self._delay_at >= 0:

@@ -29,6 +29,8 @@ _KEEP_SIZE, _PUNCH_HOLE = 1, 2
 _ZEROS = bytes(64 << 10)  # as much as one piece of the page cache holds: larger ones are scarce, smaller ones cost more
 _fallocate = _libc.fallocate
 _fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+_madvise = _libc.madvise  # releases the GIL, which mmap.madvise does not
+_madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 Buffer = bytes | bytearray | memoryview
 
@@ -286,6 +288,18 @@ def read_singly(view: memoryview) -> memoryview:
     if isinstance(view.obj, mmap.mmap):
         view.obj.madvise(mmap.MADV_RANDOM)
     return view
+
+
+def unmap_pages(view: memoryview, start: int, end: int) -> None:
+    """Take the whole pages between out of the page table, all at once; the next access brings them back.
+
+    Done before a sync, for that takes pages one by one out of the hands of writers, and for each it interrupts the core
+    that runs them.
+    """
+    first, last = start // mmap.PAGESIZE * mmap.PAGESIZE, end // mmap.PAGESIZE * mmap.PAGESIZE
+    if last > first and isinstance(view.obj, mmap.mmap):
+        address = ctypes.addressof(ctypes.c_char.from_buffer(view))
+        _madvise(address + first, last - first, mmap.MADV_DONTNEED)
 
 
 def sync_parents(files: Files, path: Path, root: Path) -> None:

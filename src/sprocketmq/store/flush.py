@@ -141,7 +141,7 @@ class LogFlusher:
             return
         try:
             for segment in list(self._log.unflushed):
-                self._sync(segment)
+                self._sync(segment, upto)
                 self._log.flushed(segment, upto)
         except OSError as error:
             self._failed(error)
@@ -150,8 +150,8 @@ class LogFlusher:
         self.flushed_timestamp = timestamp
         self._progress()
 
-    def _sync(self, segment: LogSegment) -> None:
-        segment.file.sync()
+    def _sync(self, segment: LogSegment, upto: int) -> None:
+        self._log.sync(segment, upto)
         if segment.is_new:
             self._files.sync_dir(segment.file.path.parent)
             self._files.sync_dir(segment.file.path.parent.parent)

@@ -121,25 +121,56 @@ async def test_bodies_and_properties_have_their_limits(caller: Caller) -> None:
     assert (await caller.send(body=b"fits")).code == ResponseCode.SUCCESS
 
 
-async def test_a_batch_becomes_one_message_each(broker: Broker, caller: Caller) -> None:
+@pytest.mark.parametrize("serialize_type", [0, 1])
+async def test_a_batch_becomes_one_message_each(broker: Broker, caller: Caller, serialize_type: int) -> None:
     own = [encode_properties({"UNIQ_KEY": f"{n:032X}", "TAGS": "A"}).encode() for n in range(3)]
     body = encode_batch([(n, b"body %d" % n, own[n]) for n in range(3)])
-    answer = await caller.send(body=body, code=RequestCode.SEND_BATCH_MESSAGE, WAIT="true")
-    ids = fields(answer)["msgId"].split(",")
-    stored = [broker.store.reader.record_at(int(text[16:], 16)) for text in ids]
-    assert [(r.flag, r.body, r.queue_offset) for r in stored if r] == [(n, b"body %d" % n, n) for n in range(3)]
-    keys = [decode_properties(record.properties)["UNIQ_KEY"] for record in stored if record]
-    assert keys == [f"{n:032X}" for n in range(3)]  # and not the batch's own key for all of them
-    assert "batchUniqId" not in fields(answer)  # a Java client would report it as the id of all messages
+    for way in range(2):  # the first creates its topic, the second goes the straight way
+        answer = await caller.send(
+            body=body,
+            queue_id=2,
+            code=RequestCode.SEND_BATCH_MESSAGE,
+            serialize_type=serialize_type,
+            WAIT="true",
+            K="v",
+        )
+        found = fields(answer)
+        assert (found["queueId"], found["queueOffset"], found["transactionId"]) == ("2", str(3 * way), KEY)
+        assert "batchUniqId" not in found  # a Java client would report it as the id of all messages
+        stored = [broker.store.reader.record_at(int(text[16:], 16)) for text in found["msgId"].split(",")]
+        for n, record in enumerate(stored):
+            assert record is not None
+            assert (record.flag, record.body, record.queue_offset) == (n, b"body %d" % n, 3 * way + n)
+            assert decode_properties(record.properties) == {
+                "UNIQ_KEY": f"{n:032X}",  # and not the batch's own key for all of them
+                "TAGS": "A", "WAIT": "true", "K": "v", "MSG_REGION": "DefaultRegion", "TRACE_ON": "true",
+                "CLUSTER": "DefaultCluster",
+            }  # fmt: skip
+    assert broker.stats.puts["T"].count == 6
+
+
+async def test_what_is_no_property_of_a_batch_is_left_out_on_either_way(broker: Broker, caller: Caller) -> None:
+    text = f"UNIQ_KEY\x01{KEY}\x02bare\x02\x01nameless\x02empty\x01\x02K\x01v\x01w"
+    body = encode_batch([(0, b"body", b"A\x01b")])
+    for _way in range(2):
+        answer = await caller(
+            RequestCode.SEND_BATCH_MESSAGE, body, a="PG", b="T", c="TBW102", d=4, e=0, f=0, g=START_MS, h=0, i=text,
+        )  # fmt: skip
+        record = broker.store.reader.record_at(int(fields(answer)["msgId"][16:], 16))
+        assert record is not None
+        added = b"MSG_REGION\x01DefaultRegion\x02TRACE_ON\x01true\x02CLUSTER\x01DefaultCluster\x02"
+        assert record.properties == b"A\x01b\x02K\x01v\x01w\x02" + added
 
 
 async def test_batches_that_cannot_be(caller: Caller) -> None:
     batch = encode_batch([(0, b"x", b"")])
     send = RequestCode.SEND_BATCH_MESSAGE
-    assert (await caller.send(body=batch, code=send, DELAY="3")).code == ResponseCode.MESSAGE_ILLEGAL
-    assert (await caller.send("%RETRY%G", batch, code=send)).code == ResponseCode.MESSAGE_ILLEGAL
-    assert (await caller.send(body=batch, code=send, sys_flag=4)).code == ResponseCode.MESSAGE_ILLEGAL
-    assert (await caller.send(body=batch[:-1], code=send)).code == ResponseCode.MESSAGE_ILLEGAL
+    for _way in range(2):
+        assert (await caller.send(body=batch, code=send, DELAY="3")).code == ResponseCode.MESSAGE_ILLEGAL
+        assert (await caller.send("%RETRY%G", batch, code=send)).code == ResponseCode.MESSAGE_ILLEGAL
+        assert (await caller.send(body=batch, code=send, sys_flag=4)).code == ResponseCode.MESSAGE_ILLEGAL
+        assert (await caller.send(body=batch[:-1], code=send)).code == ResponseCode.MESSAGE_ILLEGAL
+        assert (await caller.send(body=batch, code=send)).code == ResponseCode.SUCCESS
 
 
 async def test_interceptors_see_special_messages_and_may_change_or_refuse_them(broker: Broker, caller: Caller) -> None:
@@ -212,8 +243,12 @@ async def test_under_sync_flush_an_answer_means_the_message_is_on_disk(
         assert answer.code == ResponseCode.SUCCESS
         assert fields(answer)["queueOffset"] == str(number)
         assert broker.store.flushed_offset == broker.store.log.max_offset
+    batch = encode_batch([(0, b"one", b""), (0, b"two", b"")])
+    answer = await caller.send(body=batch, code=RequestCode.SEND_BATCH_MESSAGE)
+    assert (answer.code, fields(answer)["queueOffset"]) == (ResponseCode.SUCCESS, "2")
+    assert broker.store.flushed_offset == broker.store.log.max_offset
     assert b'"T"' in (tmp_path / "store/config/topics.json").read_bytes()
-    assert [record.body for record in records(await caller.pull())] == [b"safe", b"safe"]
+    assert [record.body for record in records(await caller.pull())] == [b"safe", b"safe", b"one", b"two"]
     await caller.client.close(grace=0.1)
 
 
@@ -225,6 +260,10 @@ async def test_a_disk_that_is_late_is_told_with_the_id_of_the_message(start_brok
     answer = await caller.send()
     assert answer.code == ResponseCode.FLUSH_DISK_TIMEOUT
     assert (fields(answer)["queueOffset"], fields(answer)["transactionId"]) == ("1", KEY)
+    batch = encode_batch([(0, b"one", b""), (0, b"two", b"")])
+    late = await caller.send(body=batch, code=RequestCode.SEND_BATCH_MESSAGE)
+    assert late.code == ResponseCode.FLUSH_DISK_TIMEOUT
+    assert len(fields(late)["msgId"].split(",")) == 2
     assert (await caller.send(WAIT="false")).code == ResponseCode.SUCCESS
     await caller.client.close(grace=0.1)
 
