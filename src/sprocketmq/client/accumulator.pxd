@@ -1,29 +1,31 @@
 # The C types of accumulator.py.
 from sprocketmq.client.message cimport Message
-from sprocketmq.protocol.batch cimport encode_entry
+from sprocketmq.protocol.octets cimport i32, put, put_hex16, put_i16, put_i32, resize
 
 import cython
 
-cdef Py_ssize_t _PLAIN_BYTES
+cdef bytes _NAME, _WAIT, _NO_WAIT
+cdef Py_ssize_t _KEY_BYTES, _KEY_AT, _PLAIN_BYTES, _MOST_PROPERTIES
 
 
+@cython.final
 cdef class Accumulator:
-    cdef readonly list futures, messages
-    cdef readonly Py_ssize_t size, body_bytes
-    cdef str _extra
-    cdef list _extras, _keys
+    cdef readonly Py_ssize_t count, size, body_bytes
+    cdef bytearray _buffer
+    cdef bytes _extra
+    cdef str _head
+    cdef int _first_id
 
-    cpdef bint has_room(self, Message message, Py_ssize_t limit) except -1
+    @cython.locals(
+        body=bytes, wait=bytes, own=bytes, text=str, length=Py_ssize_t, own_length=Py_ssize_t, wait_length=Py_ssize_t,
+        properties_length=Py_ssize_t, at=Py_ssize_t, size=Py_ssize_t, p=cython.p_uchar,
+    )
+    cpdef object add(self, Message message, str extra=*)
 
-    cpdef object add(self, Message message, object future=*, str extra=*)
-
-    @cython.locals(message=Message, keys=list, extras=list, parts=list, extra=str, own=str, properties=bytes, i=Py_ssize_t)
-    cpdef bytes body(self)
-
-    cpdef object settle(self, object receipt)
-
-    cpdef list receipts(self, object receipt)
+    @cython.locals(
+        head=bytes, head_length=Py_ssize_t, p=cython.p_uchar, at=Py_ssize_t, index=Py_ssize_t, key_at=Py_ssize_t
+    )
+    cpdef bytearray close(self)
 
 
-@cython.locals(size=Py_ssize_t)
-cdef Py_ssize_t entry_size(Message message) except -1
+cpdef Py_ssize_t entry_size(Message message) except -1

@@ -1,16 +1,20 @@
 # The C types of batching.py.
 from sprocketmq.client.accumulator cimport Accumulator
 from sprocketmq.client.message cimport Message
+from sprocketmq.client.receipts cimport Outcome, ReceiptFuture, future_of
 
 import cython
 
 
+@cython.final
 cdef class _Batch:
     cdef public double deadline
     cdef public object queue, timer
     cdef public Accumulator content
+    cdef public Outcome outcome
 
 
+@cython.final
 cdef class _Topic:
     cdef public str name
     cdef public object route, ready
@@ -19,17 +23,24 @@ cdef class _Topic:
     cdef public list unrouted
 
 
+@cython.final
 cdef class Batcher:
     cdef object _sender, _encoder, _settings, _limits, _send_alone, _loop, _tasks, _idle, _roomy
     cdef Py_ssize_t _most_messages, _most_bytes, _batch_messages, _batch_bytes, _alone_over, _max_message_bytes
     cdef Py_ssize_t _count, _bytes
-    cdef bint _is_observed, _closed
+    cdef bint _is_observed, _closed, _stopped
     cdef dict _topics
 
-    @cython.locals(size=Py_ssize_t, topic=_Topic)
-    cpdef object submit(self, Message message)
+    @cython.locals(topic=_Topic)
+    cpdef ReceiptFuture submit(self, Message message)
 
-    @cython.locals(batch=_Batch, content=Accumulator)
-    cdef object _add(self, _Topic topic, object queue, Message message, object future, str extra)
+    cdef ReceiptFuture _add_keyed(self, _Topic topic, Message message, str extra, ReceiptFuture future)
+
+    @cython.locals(batch=_Batch, content=Accumulator, index=Py_ssize_t, size=Py_ssize_t)
+    cdef ReceiptFuture _add(
+        self, _Topic topic, object queue, Message message, str extra, ReceiptFuture future
+    )
+
+    cdef _Batch _open_batch(self, _Topic topic, object queue)
 
     cpdef object _close(self, _Topic topic, _Batch batch)

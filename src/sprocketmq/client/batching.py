@@ -3,40 +3,47 @@
 
     open batch  -> ready -> on its way -> receipts
 A topic has one open batch for messages that may go to any queue, and one per queue for those with a sharding key.
-A batch closes when it is full or `linger` old. At most one batch per queue is on its way, so a queue holds its messages
-in the order they were submitted, also after a retry. Hooks see each message as a send of its own, from its submission
-to its receipt.
+A batch closes when it is full or `linger` old, and is written at once when its queue is free, so that the broker stores
+it while the next one grows. At most one batch per queue is on its way, so a queue holds its messages in the order they
+were submitted, also after a retry. Hooks see each message as a send of its own, from its submission to its receipt.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import deque
 from collections.abc import Callable
 
-from sprocketmq.client.accumulator import Accumulator
-from sprocketmq.client.errors import ClientError, Closed, Overloaded
+from sprocketmq.client.accumulator import MAX_MESSAGES, Accumulator
+from sprocketmq.client.answers import receipt_of
+from sprocketmq.client.errors import ClientError, Closed, InvalidMessage, Overloaded
 from sprocketmq.client.message import Message, SendReceipt
-from sprocketmq.client.outgoing import Encoder, Outgoing
+from sprocketmq.client.outgoing import BATCH_PROPERTIES, Encoder, Outgoing, now_ms
+from sprocketmq.client.receipts import Outcome, ReceiptFuture, future_of
 from sprocketmq.client.routes import Route
 from sprocketmq.client.selectors import by_sharding_key
 from sprocketmq.client.sending import Sender
 from sprocketmq.client.settings import ProducerSettings
+from sprocketmq.client.straight import Lane
 from sprocketmq.client.tasks import BackgroundTasks
+from sprocketmq.errors import RemotingError
+from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 
-ReceiptFuture = asyncio.Future[SendReceipt]
+_PROPERTIES = BATCH_PROPERTIES.encode()
 
 
 class _Batch:
     """Messages of one topic that travel together; `queue` is None when any will do."""
 
-    __slots__ = ("content", "deadline", "queue", "timer")
+    __slots__ = ("content", "deadline", "outcome", "queue", "timer")
 
-    def __init__(self, deadline: float, queue: MessageQueue | None, content: Accumulator) -> None:
+    def __init__(self, deadline: float, queue: MessageQueue | None, content: Accumulator, outcome: Outcome) -> None:
         self.deadline = deadline
         self.queue = queue
         self.content = content
+        self.outcome = outcome
         self.timer: asyncio.Handle | None = None
 
 
@@ -49,7 +56,7 @@ class _Topic:
         self.open: dict[MessageQueue | None, _Batch] = {}
         self.ready: deque[_Batch] = deque()
         self.busy: set[MessageQueue] = set()
-        self.unrouted: list[tuple[Message, ReceiptFuture, str]] = []
+        self.unrouted: list[tuple[Message, ReceiptFuture, str]] = []  # they need a route to know their queue
 
 
 class Batcher:
@@ -57,13 +64,13 @@ class Batcher:
 
     def __init__(
         self, sender: Sender, encoder: Encoder, settings: ProducerSettings,
-        send_alone: Callable[[Message], ReceiptFuture],
+        send_alone: Callable[[Message], asyncio.Future[SendReceipt]],
     ) -> None:  # fmt: skip
         self._sender = sender
         self._encoder = encoder
         self._settings = settings
         self._limits = settings.batching
-        self._batch_messages = self._limits.max_messages
+        self._batch_messages = min(self._limits.max_messages, MAX_MESSAGES)
         self._batch_bytes = self._limits.max_bytes
         self._most_messages = self._limits.buffer_messages
         self._most_bytes = self._limits.buffer_bytes
@@ -80,7 +87,8 @@ class Batcher:
         self._roomy.set()
         self._count = 0
         self._bytes = 0
-        self._closed = False
+        self._closed = False  # nothing is taken any more, but what was taken goes out
+        self._stopped = False
 
     @property
     def is_full(self) -> bool:
@@ -92,24 +100,17 @@ class Batcher:
             raise Closed("the producer was stopped")
         if self._count >= self._most_messages or self._bytes >= self._most_bytes:
             raise Overloaded(f"{self._count} messages wait to be sent")
-        size = len(message.body)
-        if size >= self._alone_over or message._is_delayed():
-            return self._send_alone(message)  # brokers take neither in a batch
+        if len(message.body) >= self._alone_over or message._is_delayed():
+            return self._submit_alone(message)  # brokers take neither in a batch
         message.validate(self._max_message_bytes)
-        future: ReceiptFuture = self._loop.create_future()
         topic = self._topics.get(message.topic)
         if topic is None:
             topic = self._open_topic(message.topic)
-        self._count += 1
-        self._bytes += size
-        extra = self._observe(message, future) if self._is_observed else ""
+        if self._is_observed:
+            return self._submit_observed(topic, message)
         if message.sharding_key is None:
-            self._add(topic, None, message, future, extra)
-        elif topic.route is not None:
-            self._add(topic, by_sharding_key(message, topic.route.write_queues), message, future, extra)
-        else:
-            topic.unrouted.append((message, future, extra))
-        return future
+            return self._add(topic, None, message, "", None)
+        return self._add_keyed(topic, message, "", None)
 
     async def room(self) -> None:
         """Wait until the buffer takes more, no longer than a delivery may take."""
@@ -134,18 +135,40 @@ class Batcher:
     async def stop(self) -> None:
         self._closed = True
         await self.flush()
+        self._stopped = True
         await self._tasks.stop()
 
-    def _observe(self, message: Message, future: ReceiptFuture) -> str:
-        """Tell the hooks; returns the properties they want to travel with the message."""
-        context = self._sender.begin(message.topic, (message,), "normal" if message.sharding_key is None else "order")
+    def _submit_alone(self, message: Message) -> ReceiptFuture:
+        outcome = Outcome(self._loop)
+
+        def settled(done: asyncio.Future[SendReceipt]) -> None:
+            if done.cancelled():
+                outcome.fail(Closed("the producer was stopped"))
+            elif (error := done.exception()) is not None:
+                outcome.fail(error)
+            else:
+                outcome.settle((done.result(),))
+
+        self._send_alone(message).add_done_callback(settled)
+        return future_of(outcome, 0)
+
+    def _submit_observed(self, topic: _Topic, message: Message) -> ReceiptFuture:
+        """Tell the hooks, and let the properties that they add travel with the message."""
+        kind = "normal" if message.sharding_key is None else "order"
+        context = self._sender.begin(message.topic, (message,), kind)
+        extra = "" if context is None else self._encoder.property_text(context.properties)
 
         def settled(done: ReceiptFuture) -> None:
             error = Closed("cancelled") if done.cancelled() else done.exception()
             self._sender.end(context, None if error else done.result(), error)
 
+        try:
+            future = self._add_keyed(topic, message, extra, None)
+        except InvalidMessage as error:
+            self._sender.end(context, error=error)
+            raise
         future.add_done_callback(settled)
-        return "" if context is None else self._encoder.property_text(context.properties)
+        return future
 
     # -- building ---------------------------------------------------------------------------------------------------
 
@@ -161,33 +184,63 @@ class Batcher:
         except ClientError as error:
             self._give_up(topic, error)
             return
-        for message, future, extra in topic.unrouted:
-            self._add(topic, by_sharding_key(message, topic.route.write_queues), message, future, extra)
-        topic.unrouted.clear()
+        unrouted, topic.unrouted = topic.unrouted, []
+        for message, future, extra in unrouted:
+            try:
+                self._add_keyed(topic, message, extra, future)
+            except InvalidMessage as error:
+                future._fail(error)
+            self._release(1, len(message.body))  # it is counted again where it is now
         self._pump(topic)
 
     def _give_up(self, topic: _Topic, error: ClientError) -> None:
         """No route: everything that waits for it fails, and the next message asks anew."""
         self._topics = {name: kept for name, kept in self._topics.items() if kept is not topic}
         for message, future, _ in topic.unrouted:
-            self._fail([future], error, len(message.body))
+            future._fail(error)
+            self._release(1, len(message.body))
         for batch in (*topic.ready, *topic.open.values()):
             if batch.timer is not None:
                 batch.timer.cancel()
-            self._fail(batch.content.futures, error, batch.content.body_bytes)
+            self._fail(batch, error)
+
+    def _add_keyed(self, topic: _Topic, message: Message, extra: str, future: ReceiptFuture | None) -> ReceiptFuture:
+        """To the queue of its key; it waits while there is no route to tell which one that is."""
+        if message.sharding_key is None:
+            return self._add(topic, None, message, extra, future)
+        if topic.route is not None:
+            return self._add(topic, by_sharding_key(message, topic.route.write_queues), message, extra, future)
+        waiting = future_of(Outcome(self._loop), 0)
+        topic.unrouted.append((message, waiting, extra))
+        self._count += 1
+        self._bytes += len(message.body)
+        return waiting
 
     def _add(
-        self, topic: _Topic, queue: MessageQueue | None, message: Message, future: ReceiptFuture, extra: str
-    ) -> None:
+        self, topic: _Topic, queue: MessageQueue | None, message: Message, extra: str, future: ReceiptFuture | None
+    ) -> ReceiptFuture:
+        """To the open batch of that queue; `future` is that of a message which has waited."""
         batch = topic.open.get(queue)
         if batch is None:
-            batch = _Batch(self._loop.time() + self._limits.delivery_timeout, queue, self._encoder.accumulator())
-            topic.open[queue] = batch
-            batch.timer = self._loop.call_later(self._limits.linger, self._close, topic, batch)
+            batch = self._open_batch(topic, queue)
         content = batch.content
-        content.add(message, future, extra)
-        if content.size >= self._batch_bytes or len(content.futures) >= self._batch_messages:
+        index, size = content.count, content.body_bytes
+        content.add(message, extra)
+        self._count += 1
+        self._bytes += content.body_bytes - size
+        if future is None:
+            future = future_of(batch.outcome, index)
+        else:
+            future._join(batch.outcome, index)
+        if content.size >= self._batch_bytes or content.count >= self._batch_messages:
             self._close(topic, batch)
+        return future
+
+    def _open_batch(self, topic: _Topic, queue: MessageQueue | None) -> _Batch:
+        deadline = self._loop.time() + self._limits.delivery_timeout
+        batch = topic.open[queue] = _Batch(deadline, queue, self._encoder.accumulator(), Outcome(self._loop))
+        batch.timer = self._loop.call_later(self._limits.linger, self._close, topic, batch)
+        return batch
 
     def _close(self, topic: _Topic, batch: _Batch) -> None:
         if topic.open.get(batch.queue) is not batch:
@@ -217,44 +270,85 @@ class Batcher:
             topic.busy.add(queue)
             if queue in free:
                 free.remove(queue)
-            self._tasks.spawn(self._send(topic, batch, queue), f"batch to {queue}")
+            self._depart(topic, batch, queue)
         topic.ready = held
 
-    async def _send(self, topic: _Topic, batch: _Batch, queue: MessageQueue) -> None:
-        content = batch.content
-        try:
-            receipt = await self._deliver(self._encoder.batch(topic.name, content), topic, batch, queue)
-        except ClientError as error:
-            self._fail(content.futures, error, content.body_bytes)
-        except asyncio.CancelledError:
-            self._fail(content.futures, Closed("the producer was stopped"), content.body_bytes)
-            raise
-        else:
-            content.settle(receipt)
-            self._release(len(content.futures), content.body_bytes)
-        finally:
-            topic.busy.discard(queue)
-            topic.route = self._sender.instance.routes.known(topic.name) or topic.route
-            self._pump(topic)
+    def _depart(self, topic: _Topic, batch: _Batch, queue: MessageQueue) -> None:
+        """By the straight way when it is open, otherwise by the careful one."""
+        body = batch.content.close()
+        lane = None if topic.route is None else self._sender.lanes.of(topic.route).by_queue.get(queue)
+        connection = None if lane is None else lane.connection()
+        if lane is None or connection is None:
+            self._tasks.spawn(self._send(topic, batch, queue, body), f"batch to {queue}")
+            return
+        started = self._loop.time()
+        opaque, answer = connection.expect(min(self._settings.send_timeout, max(batch.deadline - started, 0.001)))
+        connection.put_now([lane.batches.head(opaque, now_ms(), 0, _PROPERTIES, len(body)), body])
+        answer.add_done_callback(functools.partial(self._answered, topic, batch, lane, body, started))
 
-    async def _deliver(self, outgoing: Outgoing, topic: _Topic, batch: _Batch, queue: MessageQueue) -> SendReceipt:
+    def _answered(
+        self, topic: _Topic, batch: _Batch, lane: Lane, body: bytearray, started: float, answer: asyncio.Future[Command]
+    ) -> None:
+        try:
+            receipt = receipt_of(answer.result(), "", lane.queue, lane.address)
+        except RemotingError as lost:
+            self._sender.took(lane.queue, started, failed=True)
+            error = self._sender.instance.transport.failure(lane.address, lost, self._settings.send_timeout)
+        except ClientError as refused:
+            error = refused
+        else:
+            self._sender.took(lane.queue, started)
+            self._settle(batch, receipt)
+            self._next(topic, lane.queue)
+            return
+        if error.retriable and self._loop.time() < batch.deadline and not self._stopped:
+            self._tasks.spawn(self._send(topic, batch, lane.queue, body, again=True), f"batch to {lane.queue} again")
+        else:
+            self._fail(batch, error)
+            self._next(topic, lane.queue)
+
+    async def _send(
+        self, topic: _Topic, batch: _Batch, queue: MessageQueue, body: bytearray, *, again: bool = False
+    ) -> None:
+        outgoing = self._encoder.batch(topic.name, bytes(body))
+        try:
+            self._settle(batch, await self._deliver(outgoing, topic, batch, queue, again))
+        except ClientError as error:
+            self._fail(batch, error)
+        except asyncio.CancelledError:
+            self._fail(batch, Closed("the producer was stopped"))
+            raise
+        finally:
+            self._next(topic, queue)
+
+    async def _deliver(
+        self, outgoing: Outgoing, topic: _Topic, batch: _Batch, queue: MessageQueue, again: bool
+    ) -> SendReceipt:
         """To its queue until the deadline when it belongs there; otherwise elsewhere when its first queue fails."""
         if batch.queue is not None:
             return await self._sender.insist(outgoing, batch.deadline, queue)
-        assert topic.route is not None
-        try:
-            first = min(batch.deadline, self._sender.deadline())
-            return await self._sender.attempt(outgoing, topic.route, queue, first)
-        except ClientError as error:
-            if not error.retriable or self._loop.time() >= batch.deadline:
-                raise
+        if not again and topic.route is not None:
+            try:
+                first = min(batch.deadline, self._sender.deadline())
+                return await self._sender.attempt(outgoing, topic.route, queue, first)
+            except ClientError as error:
+                if not error.retriable or self._loop.time() >= batch.deadline:
+                    raise
         return await self._sender.send(outgoing, batch.deadline)
 
-    def _fail(self, futures: list[ReceiptFuture], error: ClientError, size: int) -> None:
-        for future in futures:
-            if not future.done():
-                future.set_exception(error)
-        self._release(len(futures), size)
+    def _next(self, topic: _Topic, queue: MessageQueue) -> None:
+        """The queue is free again."""
+        topic.busy.discard(queue)
+        topic.route = self._sender.instance.routes.known(topic.name) or topic.route
+        self._pump(topic)
+
+    def _settle(self, batch: _Batch, receipt: SendReceipt) -> None:
+        batch.outcome.settle(batch.content.receipts(receipt))
+        self._release(batch.content.count, batch.content.body_bytes)
+
+    def _fail(self, batch: _Batch, error: ClientError) -> None:
+        batch.outcome.fail(error)
+        self._release(batch.content.count, batch.content.body_bytes)
 
     def _release(self, count: int, size: int) -> None:
         self._count -= count

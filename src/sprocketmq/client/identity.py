@@ -40,6 +40,6 @@ def unique_key() -> str:
     return _ids().next()
 
 
-def unique_keys(count: int) -> list[str]:
-    """New message ids, of one moment."""
-    return _ids().several(count)
+def id_block(count: int) -> tuple[str, int]:
+    """New message ids, of one moment: see `UniqueIds.block`."""
+    return _ids().block(count)

@@ -1,14 +1,19 @@
 # The C types of message.py.
 
-cdef str _WAIT, _NO_WAIT
+import cython
 
 
+@cython.freelist(64)
 cdef class Message:
-    cdef public object topic, body, tag, keys, properties, sharding_key, delay, deliver_at, delay_level, flag
+    cdef public object topic, body, tag, keys, properties, sharding_key, delay, deliver_at
+    cdef public int delay_level, flag
     cdef public bint wait_stored
 
-    cdef bint _is_delayed(self) except -1
+    cpdef bint _is_delayed(self) except -1
 
-    cpdef object validate(self, object max_body_bytes=*)
+    cpdef object validate(self, Py_ssize_t max_body_bytes=*)
 
     cpdef str property_text(self, str unique_key, str extra=*)
+
+    @cython.locals(text=str)
+    cpdef str own_text(self)

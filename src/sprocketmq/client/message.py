@@ -14,8 +14,9 @@ from sprocketmq.protocol.message_queue import MessageQueue
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_PROPERTIES_BYTES = 32767
 
-_WAIT = "\x02WAIT\x01true\x02"
-_NO_WAIT = "\x02WAIT\x01false\x02"
+#: What follows a message's id in its properties: whether the broker is to answer only when the message is stored.
+WAIT = "\x02WAIT\x01true\x02"
+NO_WAIT = "\x02WAIT\x01false\x02"
 _NO_KEYS: tuple[str, ...] = ()
 _NO_PROPERTIES: Mapping[str, str] = {}
 
@@ -144,11 +145,11 @@ class Message:
         """Raises InvalidMessage for what a broker would refuse, or would misread."""
         if not self.topic:
             raise InvalidMessage("a message needs a topic")
-        if not isinstance(self.body, (bytes, bytearray, memoryview)):
+        if type(self.body) is not bytes and not isinstance(self.body, (bytes, bytearray, memoryview)):
             raise InvalidMessage(f"a body is bytes, not {type(self.body).__name__}")
         if not 0 < len(self.body) <= max_body_bytes:
             raise InvalidMessage(f"a body has 1 to {max_body_bytes} bytes, not {len(self.body)}")
-        if (self.delay_level > 0) + (self.delay is not None) + (self.deliver_at is not None) > 1:
+        if self._is_delayed() and (self.delay_level > 0) + (self.delay is not None) + (self.deliver_at is not None) > 1:
             raise InvalidMessage("delay_level, delay and deliver_at exclude one another")
         if self.properties or self.keys or self.tag:
             self._validate_texts()
@@ -167,7 +168,11 @@ class Message:
 
     def property_text(self, unique_key: str, extra: str = "") -> str:
         """The properties as they travel; `extra` is more of the same text."""
-        text = "UNIQ_KEY\x01" + unique_key + (_WAIT if self.wait_stored else _NO_WAIT) + extra
+        return "UNIQ_KEY\x01" + unique_key + (WAIT if self.wait_stored else NO_WAIT) + extra + self.own_text()
+
+    def own_text(self) -> str:
+        """The properties that tell this message from others, as they travel; often there are none."""
+        text = ""
         if self.tag:
             text += f"TAGS\x01{self.tag}\x02"
         if self.keys:
@@ -199,6 +204,9 @@ class SendStatus(Enum):
     FLUSH_SLAVE_TIMEOUT = 12
 
 
+_OK = SendStatus.OK  # to ask the enum for it takes longer than the rest of `ok`
+
+
 class SendReceipt(NamedTuple):
     """A broker's answer to one message.
 
@@ -217,4 +225,4 @@ class SendReceipt(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        return self.status is SendStatus.OK
+        return self.status is _OK

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sprocketmq.client.accumulator import Accumulator
+from sprocketmq.client.accumulator import MAX_MESSAGES, Accumulator, entry_size
 from sprocketmq.client.errors import InvalidMessage
 from sprocketmq.client.identity import unique_key
 from sprocketmq.client.message import MAX_PROPERTIES_BYTES, Message
@@ -17,6 +17,8 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.compression import compress
 from sprocketmq.protocol.names import with_namespace
 from sprocketmq.protocol.sysflag import CompressionType, with_compression
+
+BATCH_PROPERTIES = "WAIT\x01true\x02"  # of the request itself
 
 
 @dataclass(slots=True)
@@ -63,6 +65,7 @@ class Encoder:
     def __init__(self, namespace: str, settings: ProducerSettings) -> None:
         self._namespace = namespace
         self._settings = settings
+        self._namespace_bytes = len(self.property_text(None, with_namespace=True))
         self._names: dict[str, str] = {}
         self._kind = None if settings.compression == "none" else CompressionType[settings.compression.upper()]
 
@@ -80,28 +83,31 @@ class Encoder:
         text = check_properties(message.property_text(key, self.property_text(extra, with_namespace=True)))
         return Outgoing(self.topic(message.topic), body, key, text, message.flag, flags, now_ms())
 
-    def batch(self, topic: str, content: Accumulator) -> Outgoing:
+    def batch(self, topic: str, body: bytes) -> Outgoing:
         return Outgoing(
-            topic, content.body(), "", "WAIT\x01true\x02", born_ms=now_ms(),
-            code=RequestCode.SEND_BATCH_MESSAGE, is_batch=True,
-        )  # fmt: skip
+            topic, body, "", BATCH_PROPERTIES, born_ms=now_ms(), code=RequestCode.SEND_BATCH_MESSAGE, is_batch=True
+        )
 
     def accumulator(self, extra: Mapping[str, str] | None = None) -> Accumulator:
         """An empty batch whose messages all get the properties `extra`."""
         return Accumulator(self.property_text(extra, with_namespace=True))
 
-    def batches(self, messages: Sequence[Message]) -> list[Accumulator]:
-        """The messages in as few bodies as the size limit allows. Refuses what a broker would not take in a batch."""
+    def parts(self, messages: Sequence[Message]) -> list[list[Message]]:
+        """The messages in as few batches as the limits allow. Refuses what a broker would not take in a batch."""
         if len({message.topic for message in messages}) > 1:
             raise InvalidMessage("the messages of a batch have one topic")
-        parts: list[Accumulator] = []
+        parts: list[list[Message]] = []
+        room = 0
         for message in messages:
             message.validate(self._settings.max_message_bytes)
             if message.is_delayed:
                 raise InvalidMessage("a message with a delay cannot go in a batch")
-            if not parts or not parts[-1].has_room(message, self._settings.max_message_bytes):
-                parts.append(self.accumulator())
-            parts[-1].add(message)
+            size = entry_size(message) + self._namespace_bytes
+            if size > room or len(parts[-1]) >= MAX_MESSAGES:
+                parts.append([])
+                room = self._settings.max_message_bytes
+            parts[-1].append(message)
+            room -= size
         return parts
 
     def property_text(self, extra: Mapping[str, str] | None, *, with_namespace: bool = False) -> str:

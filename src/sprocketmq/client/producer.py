@@ -15,6 +15,7 @@ from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.options import ClientOptions, Connecting
 from sprocketmq.client.outgoing import Encoder, Outgoing
+from sprocketmq.client.receipts import ReceiptFuture
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.replies import Reply
 from sprocketmq.client.selectors import QueueSelector, by_sharding_key
@@ -162,23 +163,11 @@ class Producer:
         """
         receipts: list[SendReceipt] = []
         deadline = self.deadline(timeout)
-        topic = self.encoder.topic(messages[0].topic) if messages else ""
-        for part in self.encoder.batches(messages):
-            context = self.sender.begin(messages[0].topic, part.messages, "batch")
-            if context is not None:
-                part.add_extra(self.encoder.property_text(context.properties))
-            try:
-                receipt = await self.sender.send(self.encoder.batch(topic, part), deadline, queue=queue)
-            except ClientError as error:
-                self.sender.end(context, error=error)
-                raise
-            own = part.receipts(receipt)
-            ids = ",".join(each.message_id for each in own)
-            self.sender.end(context, receipt=receipt._replace(message_id=ids))
-            receipts += own
+        for part in self.encoder.parts(messages):
+            receipts += await self._send_part(part, deadline, queue)
         return receipts
 
-    def submit(self, message: Message) -> asyncio.Future[SendReceipt]:
+    def submit(self, message: Message) -> ReceiptFuture:
         """Hand a message to automatic batching; the future brings its receipt.
 
         Returns at once, and raises Overloaded when the buffer is full: `await room()` then.
@@ -187,7 +176,7 @@ class Producer:
             raise Closed("the producer is not started, or was stopped")
         return self._batcher.submit(message)
 
-    async def enqueue(self, message: Message) -> asyncio.Future[SendReceipt]:
+    async def enqueue(self, message: Message) -> ReceiptFuture:
         """As `submit`, but waits while the buffer is full."""
         await self.room()
         return self.submit(message)
@@ -248,6 +237,25 @@ class Producer:
     ) -> SendReceipt:  # fmt: skip
         chosen = selector or (None if queue is not None else self._selector(message))
         return await self.sender.send(outgoing, deadline, message=message, queue=queue, selector=chosen)
+
+    async def _send_part(
+        self, messages: Sequence[Message], deadline: float, queue: MessageQueue | None
+    ) -> list[SendReceipt]:
+        """One request of an explicit batch."""
+        topic, sender = messages[0].topic, self.sender
+        context = sender.begin(topic, messages, "batch")
+        try:
+            content = self.encoder.accumulator(None if context is None else context.properties)
+            for message in messages:
+                content.add(message)
+            outgoing = self.encoder.batch(self.encoder.topic(topic), bytes(content.close()))
+            receipt = await sender.send(outgoing, deadline, queue=queue)
+        except ClientError as error:
+            sender.end(context, error=error)
+            raise
+        own = list(content.receipts(receipt))
+        sender.end(context, receipt=receipt._replace(message_id=",".join(each.message_id for each in own)))
+        return own
 
     def _selector(self, message: Message) -> QueueSelector | None:
         return None if message.sharding_key is None else by_sharding_key

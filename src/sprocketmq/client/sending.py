@@ -10,19 +10,19 @@ import asyncio
 import time
 from collections.abc import Sequence
 
+from sprocketmq.client.answers import receipt_of
 from sprocketmq.client.errors import Refused, TimedOut, Unreachable
 from sprocketmq.client.faults import LatencyFaults
 from sprocketmq.client.hooks import SendContext, SendHook, run_hooks
 from sprocketmq.client.instance import ClientInstance
-from sprocketmq.client.message import Message, SendReceipt, SendStatus
+from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.outgoing import Outgoing
 from sprocketmq.client.routes import Route
 from sprocketmq.client.selectors import QueueSelector, RoundRobin
 from sprocketmq.client.settings import ProducerSettings
-from sprocketmq.protocol.command import Command
+from sprocketmq.client.straight import Lanes
 from sprocketmq.protocol.message_queue import MessageQueue
 
-_STATUS = {status.value: status for status in SendStatus}
 _PAUSE_S = 0.05  # before the same queue is tried again
 
 
@@ -35,6 +35,7 @@ class Sender:
         self.instance = instance
         self.group = group
         self.faults = LatencyFaults()
+        self.lanes = Lanes(instance.transport, group, settings)
         self._settings = settings
         self._hooks = list(hooks)
         self._turns: dict[str, RoundRobin] = {}
@@ -102,10 +103,14 @@ class Sender:
         try:
             answer = await self.instance.transport.call(address, command, deadline - started)
         except (Unreachable, TimedOut):
-            self.faults.record(queue.broker_name, (loop.time() - started) * 1000, failed=True)
+            self.took(queue, started, failed=True)
             raise
-        self.faults.record(queue.broker_name, (loop.time() - started) * 1000)
+        self.took(queue, started)
         return receipt_of(answer, outgoing.unique_key, queue, address)
+
+    def took(self, queue: MessageQueue, started: float, *, failed: bool = False) -> None:
+        """Note how long the broker of `queue` needed for what was sent to it at `started`."""
+        self.faults.record(queue.broker_name, (asyncio.get_running_loop().time() - started) * 1000, failed=failed)
 
     def deadline(self) -> float:
         """For one attempt that begins now."""
@@ -160,18 +165,3 @@ def master_of(route: Route, queue: MessageQueue) -> str:
     if address is None:
         raise Unreachable(queue.broker_name, "its master is not in the route")
     return address
-
-
-def receipt_of(answer: Command, unique_key: str, queue: MessageQueue, address: str) -> SendReceipt:
-    """What the broker said of the message; raises Refused when it did not store it."""
-    status = _STATUS.get(answer.code)
-    ext = answer.ext_fields or {}
-    if status is None or "queueOffset" not in ext:
-        raise Refused(answer.code, answer.remark, address)
-    placed = queue
-    if (queue_id := ext.get("queueId")) is not None and int(queue_id) != queue.queue_id:
-        placed = MessageQueue(queue.topic, queue.broker_name, int(queue_id))
-    return SendReceipt(
-        status, unique_key, ext.get("msgId", ""), placed, int(ext["queueOffset"]), ext.get("transactionId"),
-        ext.get("recallHandle"), ext.get("MSG_REGION"),
-    )  # fmt: skip

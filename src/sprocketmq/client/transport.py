@@ -7,10 +7,10 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from sprocketmq.client.errors import Closed, Offline, Refused, TimedOut, Unreachable
+from sprocketmq.client.errors import ClientError, Closed, Offline, Refused, TimedOut, Unreachable
 from sprocketmq.client.options import ClientOptions
 from sprocketmq.codes import ResponseCode
-from sprocketmq.errors import ConnectFailed, ConnectionLost, RequestTimeout
+from sprocketmq.errors import ConnectFailed, ConnectionLost, RemotingError, RequestTimeout
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields, to_ext_fields
 from sprocketmq.protocol.signing import with_signature
@@ -32,6 +32,14 @@ class Transport(Protocol):
         ...
 
     async def oneway(self, address: str, command: Command) -> None: ...
+
+    def straight(self, address: str) -> Connection | None:
+        """The connection to `address`, for a caller that encodes its requests; None when it must go by `call`."""
+        ...
+
+    def failure(self, address: str, error: RemotingError, timeout: float) -> ClientError:
+        """What `call` would have raised for that."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -57,10 +65,8 @@ class RemotingTransport:
                 connection = await self._connect(address, timeout)
                 timeout = max(deadline - loop.time(), 0.001)
             return await connection.request(command, timeout)
-        except RequestTimeout:
-            raise TimedOut(f"no answer from {address} within {timeout:.3g} s") from None
-        except (ConnectFailed, ConnectionLost) as error:
-            raise self._unreachable(address, error) from None
+        except (RequestTimeout, ConnectFailed, ConnectionLost) as error:
+            raise self.failure(address, error, timeout) from None
 
     async def oneway(self, address: str, command: Command) -> None:
         self._sign(command)
@@ -68,7 +74,17 @@ class RemotingTransport:
             connection = self._remoting.connected(address) or await self._connect(address, _ONEWAY_S)
             connection.send(command)
         except (ConnectFailed, ConnectionLost) as error:
-            raise self._unreachable(address, error) from None
+            raise self.failure(address, error, _ONEWAY_S) from None
+
+    def straight(self, address: str) -> Connection | None:
+        return None if self._credentials is not None else self._remoting.connected(address)
+
+    def failure(self, address: str, error: RemotingError, timeout: float) -> ClientError:
+        if isinstance(error, RequestTimeout):
+            return TimedOut(f"no answer from {address} within {timeout:.3g} s")
+        if self._closed:
+            return Closed("the client was stopped")
+        return Unreachable(address, str(error).removeprefix(f"{address}: "))
 
     async def close(self) -> None:
         self._closed = True
@@ -91,11 +107,6 @@ class RemotingTransport:
                 command.ext_fields or {}, command.body, access_key=keys.access_key, secret_key=keys.secret_key,
                 security_token=keys.token,
             )  # fmt: skip
-
-    def _unreachable(self, address: str, error: Exception) -> Closed | Unreachable:
-        if self._closed:
-            return Closed("the client was stopped")
-        return Unreachable(address, str(error).removeprefix(f"{address}: "))
 
 
 class NameServers:

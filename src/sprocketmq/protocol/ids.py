@@ -7,10 +7,10 @@ millis    = since the first day of the current month, local time
 
 from __future__ import annotations
 
-import itertools
 import os
 import secrets
 import struct
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +21,8 @@ from sprocketmq.protocol.hosts import IPV4_SIZE, IPV6_SIZE
 
 _I64 = struct.Struct(">q")
 _UNIQUE_TAIL = struct.Struct(">HIIH")
+
+MAX_BLOCK = 0x10000  # ids with one moment
 
 
 def offset_message_id(store_host: bytes, commit_offset: int) -> str:
@@ -62,17 +64,25 @@ class UniqueIds:
     def __init__(self, address: bytes, clock_ms: Callable[[], int], instance: int | None = None) -> None:
         self._address, self._clock_ms, self._instance = address, clock_ms, instance
         self._month_start, self._month_end = 0, 0
+        self._counter, self._lock = 0, threading.Lock()
         self._start()
 
     def next(self) -> str:
-        return f"{self._head()}{next(self._counter) & 0xFFFF:04X}"
+        head, first = self.block(1)
+        return f"{head}{first:04X}"
 
-    def several(self, count: int) -> list[str]:
-        """`count` ids with one look at the clock; at most 65,536, for then the counter comes round."""
-        if not 0 <= count <= 0x10000:
+    def block(self, count: int) -> tuple[str, int]:
+        """`count` ids of one moment: what they begin with, and the counter of the first; it goes on modulo 65,536.
+
+        There are at most 65,536 at once, for then the counter comes round.
+        """
+        if not 0 <= count <= MAX_BLOCK:
             raise ValueError(f"{count} ids at once")
-        head, counter = self._head(), self._counter
-        return [f"{head}{next(counter) & 0xFFFF:04X}" for _ in range(count)]
+        head = self._head()
+        with self._lock:
+            first = self._counter
+            self._counter = (first + count) % MAX_BLOCK
+        return head, first
 
     def _head(self) -> str:
         """All of the next id but its counter."""
@@ -88,7 +98,7 @@ class UniqueIds:
     def _start(self) -> None:
         self._pid = os.getpid()
         instance = secrets.randbits(32) if self._instance is None else self._instance
-        self._counter = itertools.count()
+        self._counter, self._lock = 0, threading.Lock()
         self._prefix = f"{self._address.hex().upper()}{self._pid & 0xFFFF:04X}{instance:08X}"
 
 

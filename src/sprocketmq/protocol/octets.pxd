@@ -1,5 +1,6 @@
 # The C form of octets.py. Hot modules cimport these; each is inlined where it is used.
 from cpython.buffer cimport PyBUF_READ
+from cpython.bytearray cimport PyByteArray_Resize
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.unicode cimport PyUnicode_DecodeUTF8
@@ -96,6 +97,10 @@ cdef inline bytes seal(bytes filled):
     return filled
 
 
+cdef inline int resize(bytearray room, Py_ssize_t size) except -1:
+    return PyByteArray_Resize(room, size)
+
+
 cdef inline void put_i16(unsigned char* p, Py_ssize_t at, int value) noexcept:
     p[at] = <unsigned char>(value >> 8)
     p[at + 1] = <unsigned char>value
@@ -106,6 +111,14 @@ cdef inline void put_i32(unsigned char* p, Py_ssize_t at, int value) noexcept:
     p[at + 1] = <unsigned char>(value >> 16)
     p[at + 2] = <unsigned char>(value >> 8)
     p[at + 3] = <unsigned char>value
+
+
+cdef inline void put_hex16(unsigned char* p, Py_ssize_t at, int value) noexcept:
+    cdef const char* digits = "0123456789ABCDEF"
+    p[at] = digits[(value >> 12) & 15]
+    p[at + 1] = digits[(value >> 8) & 15]
+    p[at + 2] = digits[(value >> 4) & 15]
+    p[at + 3] = digits[value & 15]
 
 
 cdef inline void put_i64(unsigned char* p, Py_ssize_t at, long long value) noexcept:

@@ -89,12 +89,23 @@ def seal(filled: bytes | bytearray) -> bytes:
     return bytes(filled)
 
 
+def resize(room: bytearray, size: int) -> None:
+    """Make it `size` bytes long; what is new holds anything, and a pointer into it is worth nothing afterwards."""
+    del room[size:]
+    room.extend(bytes(size - len(room)))
+
+
 def put_i16(p: Octets, at: int, value: int) -> None:
     _I16.pack_into(p, at, (value + 0x8000 & 0xFFFF) - 0x8000)
 
 
 def put_i32(p: Octets, at: int, value: int) -> None:
     _I32.pack_into(p, at, value)
+
+
+def put_hex16(p: Octets, at: int, value: int) -> None:
+    """Four hex digits, in capitals."""
+    p[at : at + 4] = b"%04X" % value
 
 
 def put_i64(p: Octets, at: int, value: int) -> None:

@@ -57,7 +57,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._pending = PendingCalls(self._loop)
         self._transport: asyncio.Transport = _NOT_CONNECTED
-        self._out: list[bytes] = []
+        self._out: list[bytes | bytearray] = []
         self._out_bytes = 0
         self._flush_due = False
         self._backlog: deque[Command] = deque()
@@ -75,6 +75,24 @@ class Connection(asyncio.Protocol):
 
     async def call(self, command: Command, timeout: float) -> Command:
         return await self.request(command, timeout)
+
+    def expect(self, timeout: float) -> tuple[int, asyncio.Future[Command]]:
+        """As `request`, for a caller that encodes by itself: the number its frame must have, and the future.
+
+        The connection is open; the frame follows by `put` or `put_now`.
+        """
+        return self._pending.add(timeout)
+
+    def put(self, frame: bytes) -> None:
+        """Write a frame, with whatever else is written in this turn of the loop."""
+        self._put(frame)
+
+    def put_now(self, parts: list[bytes | bytearray]) -> None:
+        """Write a frame, in parts, without waiting for the end of this turn: the peer begins while we go on."""
+        for part in parts:
+            self._put(part)
+        if self._out:
+            self._write()
 
     def send(self, command: Command) -> None:
         """Send a oneway request: nobody answers it. On a closed connection it is dropped, as on a broken wire."""
@@ -226,7 +244,7 @@ class Connection(asyncio.Protocol):
             for part in frame:
                 self._put(part)
 
-    def _put(self, data: bytes) -> None:
+    def _put(self, data: bytes | bytearray) -> None:
         if self.closed:
             return
         self._out.append(data)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import cast
 
+from sprocketmq.client.errors import ClientError, TimedOut, Unreachable
 from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.options import ClientOptions
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.errors import ConnectionLost, RemotingError, RequestTimeout
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.connections import GetConsumerListByGroupResponseBody
 from sprocketmq.protocol.bodies.heartbeat import HeartbeatData
 from sprocketmq.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
 from sprocketmq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame import FrameDecoder
 from sprocketmq.protocol.properties import encode_properties
 from sprocketmq.protocol.record import Record, encode_record
+from sprocketmq.remoting.connection import Connection
 
 NAMESERVER = "nameserver:9876"
 
@@ -30,6 +35,10 @@ class FakeTransport:
         self.asked: list[tuple[str, Command]] = []
         self.closed = False
         self.hold: asyncio.Event | None = None
+        self.tasks: list[asyncio.Task[None]] = []
+
+    #: Whether requests may be written without `call`, as they may to a broker that is connected.
+    is_straight = False
 
     async def call(self, address: str, command: Command, timeout: float) -> Command:
         self.asked.append((address, command))
@@ -43,6 +52,12 @@ class FakeTransport:
     async def oneway(self, address: str, command: Command) -> None:
         self.asked.append((address, command))
 
+    def straight(self, address: str) -> Connection | None:
+        return cast(Connection, FakeConnection(self, address)) if self.is_straight else None
+
+    def failure(self, address: str, error: RemotingError, timeout: float) -> ClientError:
+        return TimedOut(str(error)) if isinstance(error, RequestTimeout) else Unreachable(address, str(error))
+
     async def close(self) -> None:
         self.closed = True
 
@@ -51,6 +66,36 @@ class FakeTransport:
 
     def addresses(self, code: int) -> list[str]:
         return [address for address, command in self.asked if command.code == code]
+
+
+class FakeConnection:
+    """For callers that encode by themselves; answers as its transport does."""
+
+    def __init__(self, transport: FakeTransport, address: str) -> None:
+        self._transport, self._address = transport, address
+        self._calls: dict[int, tuple[asyncio.Future[Command], float]] = {}
+
+    def expect(self, timeout: float) -> tuple[int, asyncio.Future[Command]]:
+        future: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
+        self._calls[len(self._calls)] = (future, timeout)
+        return len(self._calls) - 1, future
+
+    def put_now(self, parts: list[bytes]) -> None:
+        self.put(b"".join(parts))
+
+    def put(self, frame: bytes) -> None:
+        (command,) = FrameDecoder().feed(frame)
+        future, timeout = self._calls[command.opaque]
+        self._transport.tasks.append(asyncio.ensure_future(self._answer(command, future, timeout)))
+
+    async def _answer(self, command: Command, future: asyncio.Future[Command], timeout: float) -> None:
+        try:
+            async with asyncio.timeout(timeout):
+                future.set_result(await self._transport.call(self._address, command, timeout))
+        except Unreachable as error:
+            future.set_exception(ConnectionLost(error.reason))
+        except TimeoutError:
+            future.set_exception(RequestTimeout("no answer"))
 
 
 def route(*brokers: str, queues: int = 4, perm: int = 6) -> TopicRouteData:

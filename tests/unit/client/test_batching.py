@@ -6,7 +6,7 @@ import pytest
 from tests.unit.client.fakes import FakeTransport, batch_bodies, instance, route, routes, stores, until
 
 from sprocketmq.client.batching import Batcher
-from sprocketmq.client.errors import NoRoute, Overloaded, Refused, Unreachable
+from sprocketmq.client.errors import InvalidMessage, NoRoute, Overloaded, Refused, Unreachable
 from sprocketmq.client.hooks import SendContext
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.outgoing import Encoder
@@ -18,6 +18,12 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.properties import decode_properties
 
 BATCH = RequestCode.SEND_BATCH_MESSAGE
+
+
+@pytest.fixture(autouse=True, params=["straight", "careful"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches go out alike when their broker is connected and when it is not yet."""
+    monkeypatch.setattr(FakeTransport, "is_straight", request.param == "straight")
 
 
 def network(**topics: int) -> FakeTransport:
@@ -225,3 +231,47 @@ async def test_messages_of_a_namespace_carry_its_name() -> None:
     (batch,) = [command.body for _, command in transport.asked if command.code == BATCH]
     ((_, _, text),) = decode_batch(batch)
     assert decode_properties(text.decode())["INSTANCE_ID"] == "ns"
+
+
+async def test_a_batch_is_written_while_its_submitter_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker works meanwhile: nothing here gives way to the event loop."""
+    monkeypatch.setattr(FakeTransport, "is_straight", True)
+    transport = network(T=2)
+    made = batcher(transport, max_messages=10, linger=60)
+    made.submit(Message("T", b"to find the route"))
+    await made.flush()
+    before = len(transport.tasks)
+    futures = [made.submit(Message("T", b"x")) for _ in range(20)]
+    assert len(transport.tasks) - before == 2
+    await made.stop()
+    assert all(future.result().ok for future in futures)
+
+
+async def test_a_broker_that_is_lost_on_the_straight_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was under way is sent again, with the ids it had: consumers can tell that it is the same."""
+    monkeypatch.setattr(FakeTransport, "is_straight", True)
+    transport = network(T=1)
+    fine, failures = stores(), [Unreachable("a", "reset")]
+
+    def reset_first(address: str, command: Command) -> Command:
+        if failures:
+            raise failures.pop()
+        return fine(address, command)
+
+    transport.answers[BATCH] = reset_first
+    made = batcher(transport)
+    future = made.submit(Message("T", b"x"))
+    await made.stop()
+    lost, kept = transport.commands(BATCH)
+    assert lost.body == kept.body
+    assert future.result().message_id.encode() in kept.body
+
+
+async def test_too_many_properties_are_refused_at_once() -> None:
+    made = batcher(network(T=1))
+    with pytest.raises(InvalidMessage):
+        made.submit(Message("T", b"x", properties={"a": "x" * 32768}))
+    keyed = made.submit(Message("T", b"x", properties={"a": "x" * 32768}, sharding_key="k"))
+    await made.flush()
+    assert isinstance(keyed.exception(), InvalidMessage)
+    await made.stop()

@@ -145,7 +145,7 @@ async def test_explicit_batch_is_split_to_the_limit(make: type[Producer], transp
     assert [body[0] for command in commands for body in batch_bodies(command.body)] == list(range(10))
     assert len({receipt.message_id for receipt in receipts}) == 10
     with pytest.raises(InvalidMessage):
-        make("g", "ns").encoder.batches([Message("T", b"x"), Message("U", b"x")])
+        make("g", "ns").encoder.parts([Message("T", b"x"), Message("U", b"x")])
 
 
 async def test_transaction_commits_and_rolls_back(make: type[Producer], transport: FakeTransport) -> None:

@@ -68,6 +68,16 @@ def test_the_counter_wraps() -> None:
     assert {len(each) for each in made} == {56}
 
 
+def test_a_block_is_taken_at_once() -> None:
+    ids = UniqueIds(ADDRESS, lambda: NOW)
+    head, first = ids.block(65_535)
+    assert (head, first) == (ids.next()[:-4], 0)
+    assert ids.block(2) == (head, 0)
+    assert ids.next() == f"{head}0002"
+    with pytest.raises(ValueError, match="65537 ids"):
+        ids.block(65_537)
+
+
 def test_an_id_of_last_month_is_dated_there() -> None:
     clock = iter([month_start_ms(NOW) - 5, month_start_ms(NOW) + 5])
     ids = UniqueIds(ADDRESS, lambda: next(clock))

@@ -268,3 +268,15 @@ async def test_a_stalled_peer_is_dropped_in_the_end(start_server: StartServer) -
     connection.on_closed.append(lambda _: dropped.set())
     await asyncio.wait_for(dropped.wait(), 5)
     peer.close()
+
+
+async def test_a_caller_may_encode_by_itself(start_server: StartServer, client: RemotingClient) -> None:
+    server = await start_server(Service().table)
+    connection = await client.connect(f"127.0.0.1:{server.port}")
+    answers = []
+    for way in (connection.put, lambda frame: connection.put_now([frame[:9], bytearray(frame[9:])])):
+        opaque, answer = connection.expect(5)
+        way(encode_frame(Command(ECHO, opaque=opaque, body=b"%d" % opaque)))
+        answers.append((b"%d" % opaque, answer))
+    for body, answer in answers:
+        assert (await answer).body == body
