@@ -17,6 +17,7 @@ from sprocketmq.broker.acks import Acks
 from sprocketmq.broker.addresses import own_address, packed_host
 from sprocketmq.broker.admin.figures import Source
 from sprocketmq.broker.clients import ConsumerGroup, ConsumerTable, ProducerTable
+from sprocketmq.broker.coldreads import PERIOD_SECONDS, ColdReads
 from sprocketmq.broker.config import BrokerConfig, MetricsExporter
 from sprocketmq.broker.exporter import Exporter
 from sprocketmq.broker.filters import FilterTable
@@ -164,9 +165,10 @@ class Broker:
         self.sends = SendProcessors(
             settings, store, self.topics, self.acks, self.stats, self.pressure, unique_ids, clock.now_ms
         )
+        self.cold = ColdReads(settings, store, clock)
         self.pulls = PullProcessors(
             settings, store, self.topics, self.groups, self.consumers, self.offsets, self.stats,
-            MovedOffsets(store, clock),
+            MovedOffsets(store, clock), self.cold,
         )  # fmt: skip
         self.sends.announce = self.registration.announce
         self.sends.add_to(self.table)
@@ -222,6 +224,7 @@ class Broker:
             Periodic("save offsets", lambda: current.current.flush_consumer_offset_interval / 1000, self.offsets.save),
             Periodic("expire clients", lambda: _CLIENT_SCAN_SECONDS, self._expire_clients),
             Periodic("save filters", lambda: _FILTER_SAVE_SECONDS, self.filters.save),
+            Periodic("forget cold reads", lambda: PERIOD_SECONDS, self.cold.begin_period),
             Periodic("sample stats", lambda: SAMPLE_SECONDS, self._sample),
             Periodic("clean files", lambda: current.store.clean_resource_interval / 1000, self.store.cleaner.run),
         ]

@@ -111,6 +111,13 @@ class BrokerConfig(ServerConfig):
     )
 
     # Pulls.
+    cg_cold_read_threshold: int = setting(
+        "cgColdReadThreshold", 3 << 20, "Bytes a group may read from the disk in 5 s, with coldDataFlowControlEnable.",
+        low=0, runtime=True,
+    )  # fmt: skip
+    global_cold_read_threshold: int = setting(
+        "globalColdReadThreshold", 100 << 20, "And all groups together.", low=0, runtime=True
+    )
     long_polling_enable: bool = setting("longPollingEnable", True, "Park pulls that find nothing.", runtime=True)
     short_polling_time_mills: int = setting(
         "shortPollingTimeMills", 1000, "How long they wait when long polling is off.", low=1, runtime=True

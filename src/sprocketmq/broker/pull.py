@@ -18,6 +18,7 @@ import asyncio
 import time
 
 from sprocketmq.broker.clients import ConsumerTable
+from sprocketmq.broker.coldreads import HOLD_SECONDS, ColdReads
 from sprocketmq.broker.groups import GroupTable
 from sprocketmq.broker.logical.requests import LogicalRequests
 from sprocketmq.broker.longpoll import LongPolls, Parked
@@ -68,7 +69,7 @@ class PullRefused(RequestRefused):
 class PullProcessors:
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, groups: GroupTable,
-        consumers: ConsumerTable, offsets: ConsumerOffsets, stats: Stats, moved: MovedOffsets,
+        consumers: ConsumerTable, offsets: ConsumerOffsets, stats: Stats, moved: MovedOffsets, cold: ColdReads,
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
@@ -79,6 +80,7 @@ class PullProcessors:
         self._stats = stats
         self._looked_ns = 0
         self._moved = moved
+        self._cold = cold
         #: Takes the pulls of static topics.
         self.logical: LogicalRequests | None = None
         self.long_polls = LongPolls(store, self._serve_parked)
@@ -98,6 +100,8 @@ class PullProcessors:
             return request.reply(refused.code, refused.remark, ext_fields=ext_fields)
         if pull.sys_flag & COMMIT_OFFSET:
             self._offsets.commit(pull.consumer_group, pull.topic, pull.queue_id, pull.commit_offset)
+        if self._cold.is_on and self._is_held_back(pull):
+            return self._hold_back(connection, request, pull, wanted)
         result = self._get(pull, wanted)
         code = _code(result, pull)
         if code == ResponseCode.PULL_NOT_FOUND and pull.sys_flag & SUSPEND and not request.is_oneway:
@@ -179,6 +183,8 @@ class PullProcessors:
             MAX_BYTES if pull.max_msg_bytes is None else pull.max_msg_bytes, wanted,
         )  # fmt: skip
         self._looked_ns = time.perf_counter_ns() - began
+        if self._cold.is_on:
+            self._cold.count(pull.consumer_group, pull.topic, pull.queue_id, pull.queue_offset, result)
         return result
 
     def _answer(
@@ -209,6 +215,25 @@ class PullProcessors:
         if not self._settings.current.slave_read_enable:
             return 0
         return group.which_broker_when_consume_slowly if result.suggest_pulling_from_slave else group.broker_id
+
+    # -- readers of cold data -----------------------------------------------------------------------------------------
+
+    def _is_held_back(self, pull: PullRequest) -> bool:
+        return self._cold.holds_back(pull.consumer_group, pull.topic, pull.queue_id, pull.queue_offset)
+
+    def _hold_back(self, connection: Connection, request: Command, pull: PullRequest, wanted: Wanted) -> Reply:
+        group = self._consumers.get(pull.consumer_group)
+        if group is None or group.consume_type is not ConsumeType.CONSUME_ACTIVELY:
+            remark = f"group {pull.consumer_group} reads cold data, and has read enough of it for now"
+            raise RequestRefused(ResponseCode.SYSTEM_BUSY, remark)
+        pull.max_msg_nums = 1
+        parked = Parked(connection, request, pull, wanted, 0.0)
+        asyncio.get_running_loop().call_later(HOLD_SECONDS, self._serve_held, parked)
+        return None
+
+    def _serve_held(self, parked: Parked) -> None:
+        if not parked.connection.closed:
+            self._serve_parked(parked)
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 

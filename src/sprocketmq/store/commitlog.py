@@ -15,7 +15,7 @@ from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record import BLANK_BYTES, MAGIC_BLANK
 from sprocketmq.store.append import Appender
 from sprocketmq.store.consumequeue import PAGE, clear_file, space_error
-from sprocketmq.store.files import File, Files, unmap_pages
+from sprocketmq.store.files import File, Files, is_in_memory, read_ahead, read_singly, unmap_pages
 from sprocketmq.store.layout import Layout, base_offset_of
 from sprocketmq.store.maps import MapCache
 
@@ -53,6 +53,7 @@ class CommitLog:
         self.appender: Appender | None = None
         self._transient = transient
         self._last: LogSegment | None = None
+        self._reads_ahead = True
 
     def load(self) -> list[Path]:
         """Find the files; returns those that were shorter than a log file and were made whole with zeros."""
@@ -110,7 +111,25 @@ class CommitLog:
             return self._last.view
         if base not in self.bases:
             return None
-        return self._maps.get(self.path_of(base))
+        return self._maps.get(self.path_of(base), ahead=self._reads_ahead)
+
+    def set_read_ahead(self, on: bool) -> None:
+        """Whether the kernel reads more of the log than was asked for: good for catching up, bad for single looks."""
+        if on == self._reads_ahead:
+            return
+        self._reads_ahead = on
+        advise = read_ahead if on else read_singly
+        for view in [self._maps.mapped(self.path_of(base)) for base in self.bases]:
+            if view is not None:
+                advise(view)
+        if self._last is not None:
+            advise(self._last.view)
+
+    def is_in_memory(self, commit_offset: int) -> bool:
+        """Whether the byte at an offset can be read without the disk."""
+        base = self.base_of(commit_offset)
+        view = None if base is None else self.view_of(base)
+        return view is None or base is None or is_in_memory(view, commit_offset - base)
 
     def open_at(self, offset: int) -> None:
         """Go on writing at `offset`, in its file or in a new one."""
@@ -134,6 +153,8 @@ class CommitLog:
     def _open_segment(self, base: int, is_new: bool) -> None:
         file = self._files.create(self.path_of(base), self.file_size)
         segment = LogSegment(base, file, is_new)
+        if not self._reads_ahead:
+            read_singly(segment.view)
         if self._transient:
             segment.buffer = mmap.mmap(-1, self.file_size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         if is_new:

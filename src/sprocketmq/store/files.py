@@ -302,6 +302,24 @@ def unmap_pages(view: memoryview, start: int, end: int) -> None:
         _madvise(address + first, last - first, mmap.MADV_DONTNEED)
 
 
+def read_ahead(view: memoryview) -> memoryview:
+    """Tell the kernel to read more than it is asked for, as it does by itself."""
+    if isinstance(view.obj, mmap.mmap):
+        view.obj.madvise(mmap.MADV_NORMAL)
+    return view
+
+
+def is_in_memory(view: memoryview, at: int) -> bool:
+    """Whether reading that byte of a writable map needs no disk; True where nobody can tell."""
+    if view.readonly or not isinstance(view.obj, mmap.mmap):
+        return True
+    page = at // mmap.PAGESIZE * mmap.PAGESIZE
+    address = ctypes.addressof(ctypes.c_char.from_buffer(view, page))
+    resident = ctypes.c_ubyte(1)
+    _libc.mincore(ctypes.c_void_p(address), ctypes.c_size_t(1), ctypes.byref(resident))
+    return bool(resident.value & 1)
+
+
 def sync_parents(files: Files, path: Path, root: Path) -> None:
     """Make the names on the way from `root` to `path` durable, innermost first."""
     for folder in _parents_within(path, root):

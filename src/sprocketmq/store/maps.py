@@ -29,8 +29,11 @@ class MapCache:
     def __len__(self) -> int:
         return len(self._maps)
 
-    def get(self, path: Path, holder: Holder | None = None) -> memoryview:
-        """The file as memory, mapped when it is not; `holder` is asked before it is dropped."""
+    def get(self, path: Path, holder: Holder | None = None, *, ahead: bool = False) -> memoryview:
+        """The file as memory, mapped when it is not; `holder` is asked before it is dropped.
+
+        `ahead` lets the kernel read ahead in a file that is mapped now.
+        """
         found = self._maps.get(path)
         if found is not None:
             self._maps.move_to_end(path)
@@ -40,11 +43,16 @@ class MapCache:
         self._make_room()
         file = self._files.open(path)
         try:
-            view = read_singly(file.map())
+            view = file.map() if ahead else read_singly(file.map())
         finally:
             file.close()
         self._maps[path] = (view, holder)
         return view
+
+    def mapped(self, path: Path) -> memoryview | None:
+        """The file as memory if it is mapped."""
+        found = self._maps.get(path)
+        return None if found is None else found[0]
 
     def drop(self, path: Path) -> None:
         """The file goes away, or its holder has no more use for it."""

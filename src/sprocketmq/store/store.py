@@ -63,6 +63,7 @@ class MessageStore:
         maps = MapCache(files, config.max_mapped_queue_files or default_mapped_queue_files())
         self._maps = maps
         self.log = CommitLog(files, maps, self.layout, config.mapped_file_size_commit_log, config.transient_buffer)
+        self.log.set_read_ahead(config.data_read_ahead_enable)
         self.queues = QueueTable(files, maps, self.layout, config.mapped_file_size_consume_queue)
         self.index = self._make_index()
         self.dispatcher = Dispatcher(
@@ -116,6 +117,7 @@ class MessageStore:
         """Go on with `config`, which differs from the one before in keys that may change while the store is open."""
         self.config = self.reader.config = self.cleaner.config = config
         self.appender.max_message_size = config.max_message_size
+        self.log.set_read_ahead(config.data_read_ahead_enable)
 
     # -- opening and closing
 

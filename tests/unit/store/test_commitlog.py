@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from tests.unit.store.shop import bodies, open_store, put
@@ -67,4 +68,30 @@ def test_a_clean_stop_gives_back_the_blocks_allocated_ahead(tmp_path: Path) -> N
     store = open_store(tmp_path, mapped_file_size_commit_log=1 << 20)
     put(store, body=b"next")
     assert bodies(store) == [bytes(10_000), b"next"]
+    store.close()
+
+
+def _map_flags(path: Path) -> list[str]:
+    """The kernel's flags of every map of a file."""
+    sections = Path("/proc/self/smaps").read_text().split("VmFlags:")
+    return [flags.partition("\n")[0] for section, flags in pairwise(sections) if str(path) in section]
+
+
+def test_the_kernel_reads_the_log_ahead_or_not(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    put(store, body=b"x")
+    path = store.log.path_of(0)
+    for on in (False, True):
+        store.log.set_read_ahead(on)
+        flags = _map_flags(path)
+        assert flags
+        assert all(("rr" in each.split()) is not on for each in flags)
+    store.close()
+
+
+def test_what_was_just_written_is_in_memory(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    put(store, body=b"x")
+    assert store.log.is_in_memory(0)
+    assert store.log.is_in_memory(1 << 50), "nobody can tell of what is not there"
     store.close()

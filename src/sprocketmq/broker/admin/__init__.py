@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sprocketmq.broker.admin.colddata import ColdDataProcessors
 from sprocketmq.broker.admin.connections import ConnectionProcessors
 from sprocketmq.broker.admin.figures import FigureProcessors
 from sprocketmq.broker.admin.files import FileProcessors
@@ -32,6 +33,7 @@ from sprocketmq.broker.admin.progress import ProgressProcessors
 from sprocketmq.broker.admin.refusals import RefusalProcessors
 from sprocketmq.broker.admin.relay import RelayProcessors
 from sprocketmq.broker.admin.replication import ReplicationProcessors
+from sprocketmq.broker.admin.rocksdb import RocksDBProcessors
 from sprocketmq.broker.admin.settings import SettingProcessors
 from sprocketmq.broker.admin.topics import TopicProcessors
 from sprocketmq.codes import RequestCode
@@ -96,6 +98,7 @@ def register(broker: Broker) -> None:
         broker.settings, store, topics, groups, offsets, broker.consumers, broker.pulls
     ).add_to(table)  # fmt: skip
     RelayProcessors(broker.settings, store, topics, groups, broker.consumers).add_to(table)
+    ColdDataProcessors(broker.settings, broker.cold, clock).add_to(table)
     SettingProcessors(broker.settings, broker.registration, clock).add_to(table)
     broker.figures.append(broker.kinds.timer.figures)
     FigureProcessors(
@@ -105,6 +108,7 @@ def register(broker: Broker) -> None:
     FileProcessors(store, topics, offsets, broker.consumers).add_to(table)
     ReplicationProcessors(store, offsets, broker.kinds.schedule, broker.kinds.timer).add_to(table)
     HalfMessageProcessors(store, broker.kinds.halves, broker.kinds.checks, clock).add_to(table)
+    RocksDBProcessors().add_to(table)
     RefusalProcessors().add_to(table)
 
 

@@ -11,8 +11,6 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 
 _NO_ACL = "access control is not switched on in this broker"
-_NO_COLD_DATA = "this broker does not hold back the readers of cold data"
-_NO_ROCKSDB = "this broker keeps its queues and its configuration in files, not in RocksDB"
 _NO_CONTAINER = "this broker is no container of brokers"
 
 REFUSALS: dict[int, tuple[int, str]] = {
@@ -34,19 +32,6 @@ REFUSALS: dict[int, tuple[int, str]] = {
             RequestCode.AUTH_LIST_ACL,
         ),
         (ResponseCode.SYSTEM_ERROR, _NO_ACL),
-    ),
-    **dict.fromkeys(
-        (
-            RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG,
-            RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG,
-            RequestCode.GET_COLD_DATA_FLOW_CTR_INFO,
-            RequestCode.SET_COMMITLOG_READ_MODE,
-        ),
-        (ResponseCode.SYSTEM_ERROR, _NO_COLD_DATA),
-    ),
-    **dict.fromkeys(
-        (RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS, RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON),
-        (ResponseCode.SYSTEM_ERROR, _NO_ROCKSDB),
     ),
     **dict.fromkeys(
         (RequestCode.ADD_BROKER, RequestCode.REMOVE_BROKER), (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, _NO_CONTAINER)

@@ -3,7 +3,8 @@
 A queue gives nothing more to its group while a message of the last take is neither acknowledged nor visible again. The
 group's offset moves to the first that is not acknowledged; when the time is over, the next take begins there, and
 whoever waits for the queue is told. An offset that somebody else has set ends the take. What is taken is kept in
-consumerOrderInfo.json and outlives a restart; a kill may forget the last of it, and then the queue is free.
+consumerOrderInfo.json and outlives a restart. It is saved with the offsets, every `flushConsumerOffsetInterval`, as
+RocketMQ saves it: a kill forgets the takes since, and their queues are free.
 
 An answer says how often its messages were taken before, as `flag qoQUEUE%OFFSET times` for each that was, and for the
 queue as `flag QUEUE times` the least of them; clients show it as the reconsume times.
@@ -79,7 +80,7 @@ class PopOrder:
         """Note a take; how often its messages were taken before, in the form of an answer."""
         key = topic, group, queue_id
         times = self._times(self._takes.get(key), offsets, attempt_id)
-        take = Take(offsets, next_offset, pop_time, pop_time + invisible_time, attempt_id, times)
+        take = Take(offsets, next_offset, pop_time, pop_time + invisible_time, attempt_id, times, self._clock.now_ms())
         self._takes[key] = take
         self._changed = True
         self._offsets.commit(group, topic, queue_id, offsets[0])
@@ -94,7 +95,7 @@ class PopOrder:
         if take is None or take.pop_time != pop_time or offset not in take.offsets:
             return
         take.acked.add(offset)
-        take.acked_ms, self._changed = self._clock.now_ms(), True
+        take.touched_ms, self._changed = self._clock.now_ms(), True
         self._offsets.commit(group, topic, queue_id, take.commit_offset)
         if not take.open:
             del self._takes[topic, group, queue_id]

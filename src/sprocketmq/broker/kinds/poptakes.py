@@ -2,8 +2,8 @@
 
 table{topic@group: {queue: take}}
 take    popTime; i invisible time; o the first offset and the distances of the others from it; ot offsets that are
-        hidden longer and until when; oc how often offsets were taken before; l when it was last acknowledged;
-        cm bits of those acknowledged; a the attempt that took them
+        hidden longer and until when; oc how often offsets were taken before; l when any were last taken or
+        acknowledged (RocketMQ forgets a take a day later); cm bits of those acknowledged; a the attempt that took them
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Take:
     attempt_id: str | None
     #: How often each was taken before, when it was.
     times: dict[int, int]
+    touched_ms: int
     acked: set[int] = field(default_factory=set)
     later: dict[int, int] = field(default_factory=dict)
-    acked_ms: int = 0
 
     @property
     def open(self) -> list[int]:
@@ -69,9 +69,9 @@ def _to_tree(take: Take) -> dict[str, Any]:
     first = take.offsets[0]
     bits = sum(1 << index for index, offset in enumerate(take.offsets) if offset in take.acked)
     tree: dict[str, Any] = {
-        "cm": bits, "i": take.visible_ms - take.pop_time, "l": take.acked_ms,
-        "o": [first, *(offset - first for offset in take.offsets[1:])], "oc": take.times, "ot": take.later,
-        "popTime": take.pop_time,
+        "cm": bits, "i": take.visible_ms - take.pop_time, "l": take.touched_ms,
+        "o": [first, *(offset - first for offset in take.offsets[1:])], "oc": take.times or None,
+        "ot": take.later or None, "popTime": take.pop_time,
     }  # fmt: skip
     return tree if take.attempt_id is None else {"a": take.attempt_id, **tree}
 
@@ -87,7 +87,7 @@ def _from_tree(tree: Mapping[str, Any]) -> Take:
         visible_ms=pop_time + int(tree.get("i") or 0),
         attempt_id=tree.get("a"),
         times={int(offset): int(times) for offset, times in (tree.get("oc") or {}).items()},
+        touched_ms=int(tree.get("l") or 0),
         acked={offset for index, offset in enumerate(offsets) if bits >> index & 1},
         later={int(offset): int(time) for offset, time in (tree.get("ot") or {}).items()},
-        acked_ms=int(tree.get("l") or 0),
     )

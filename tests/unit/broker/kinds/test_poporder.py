@@ -6,6 +6,7 @@ import pytest
 
 from sprocketmq.broker.kinds.poporder import PopOrder
 from sprocketmq.broker.offsets import ConsumerOffsets
+from sprocketmq.protocol import javajson
 from sprocketmq.store.configfiles import consumer_offsets_file, json_file
 from sprocketmq.store.files import Disk
 
@@ -129,6 +130,27 @@ def test_the_file_has_the_form_of_rocketmq(order: PopOrder, tmp_path: Path) -> N
         "popTime": START_MS, "i": 1000, "o": [3, 1], "l": START_MS, "cm": 2, "a": "attempt",
     }  # fmt: skip
     assert {int(offset): time for offset, time in take["ot"].items()} == {3: START_MS + 5000}
+
+
+def test_a_file_that_apache_wrote_is_kept_as_it_is(offsets: ConsumerOffsets, clock: FakeClock, tmp_path: Path) -> None:
+    """Written by Apache RocketMQ 5.3.3 after one orderly take of two messages."""
+    text = (
+        '{"table":{"ordered@og":{1:{"a":"att-1","cm":0,"i":60000,"l":1794801042775,"o":[0,1],'
+        '"popTime":1794801042756}}}}'
+    )
+    (tmp_path / "consumerOrderInfo.json").write_text(text)
+    order = PopOrder(offsets, Disk(), tmp_path, clock)
+    order.load()
+    order.save()
+    assert json_file(Disk(), tmp_path / "consumerOrderInfo.json").load() == javajson.loads(text)
+
+
+def test_a_take_tells_when_it_was(order: PopOrder, tmp_path: Path) -> None:
+    order.save()
+    tree = json_file(Disk(), tmp_path / "consumerOrderInfo.json").load()
+    assert tree is not None
+    assert tree["table"]["T@G"][0].keys() == {"a", "cm", "i", "l", "o", "popTime"}
+    assert tree["table"]["T@G"][0]["l"] == START_MS
 
 
 def test_a_file_of_another_form_frees_the_queues(offsets: ConsumerOffsets, clock: FakeClock, tmp_path: Path) -> None:
