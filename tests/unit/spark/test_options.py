@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sprocketmq.spark.options import OptionError, Options
+from sprocketmq.spark.schema import TYPES
+from sprocketmq.spark.sink_options import COLUMNS as SINK_COLUMNS
+from sprocketmq.spark.sink_options import SINK_OPTIONS
+from sprocketmq.spark.source_options import SOURCE_OPTIONS
+from sprocketmq.spark.store_source import OPTIONS as STORE_OPTIONS
 
 KNOWN = ("subscribe", "startingOffsets", "maxTriggerDelay", "minPartitions", "failOnDataLoss", "json", "when")
 
@@ -77,3 +84,9 @@ def test_options_that_exclude_one_another() -> None:
         options().exactly_one("subscribe", "json")
     with pytest.raises(OptionError, match="'json' cannot be used together with 'subscribe'"):
         options(subscribe="a", json="b").only_one_of("subscribe", "json")
+
+
+def test_every_option_and_column_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "spark-options.md").read_text()
+    known = {*SOURCE_OPTIONS, *SINK_OPTIONS, *STORE_OPTIONS, *TYPES, *SINK_COLUMNS}
+    assert {name for name in known if f"`{name}`" not in page} == set()
