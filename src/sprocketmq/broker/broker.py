@@ -25,6 +25,7 @@ from sprocketmq.broker.groups import GroupTable
 from sprocketmq.broker.heartbeat import ClientProcessors
 from sprocketmq.broker.kinds.kinds import MessageKinds
 from sprocketmq.broker.locks import LockProcessors, QueueLocks
+from sprocketmq.broker.logical.cleaning import CLEAN_SECONDS, MappingCleaner
 from sprocketmq.broker.logical.mappings import QueueMappings
 from sprocketmq.broker.logical.peers import BrokerPeers
 from sprocketmq.broker.logical.requests import LogicalRequests
@@ -188,6 +189,7 @@ class Broker:
         logical.add_to(self.table)
         self.sends.logical = self.pulls.logical = logical
         self.mappings.on_change.append(self._mapping_changed)
+        self.mapping_cleaner = MappingCleaner(self.settings, self.mappings, peers.call, self.clock)
 
     def _mapping_changed(self, topic: str) -> None:
         self.sends.close_lanes()
@@ -225,6 +227,7 @@ class Broker:
             Periodic("expire clients", lambda: _CLIENT_SCAN_SECONDS, self._expire_clients),
             Periodic("save filters", lambda: _FILTER_SAVE_SECONDS, self.filters.save),
             Periodic("forget cold reads", lambda: PERIOD_SECONDS, self.cold.begin_period),
+            Periodic("clean mappings", lambda: CLEAN_SECONDS, self.mapping_cleaner.begin),
             Periodic("sample stats", lambda: SAMPLE_SECONDS, self._sample),
             Periodic("clean files", lambda: current.store.clean_resource_interval / 1000, self.store.cleaner.run),
         ]

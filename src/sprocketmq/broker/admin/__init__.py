@@ -92,7 +92,8 @@ def register(broker: Broker) -> None:
     GroupProcessors(groups, offsets, stats).add_to(table)
     ConnectionProcessors(broker.producers, broker.consumers).add_to(table)
     ProgressProcessors(
-        broker.settings, store, topics, groups, offsets, broker.consumers, stats, broker.registration, clock
+        broker.settings, store, topics, groups, offsets, broker.consumers, stats, broker.registration, clock,
+        broker.mappings.details,
     ).add_to(table)  # fmt: skip
     OffsetAdminProcessors(
         broker.settings, store, topics, groups, offsets, broker.consumers, broker.pulls

@@ -1,10 +1,13 @@
 """How far a group has come in a topic, queue by queue.
 
 A queue in which the group has committed nothing has no lag that anyone knows: it is left out, save when the queue is
-empty, where there is nothing to lag behind.
+empty, where there is nothing to lag behind. In a static topic its commit may be in the queue of another broker: there
+it is told as -1, and tools look further.
 """
 
 from __future__ import annotations
+
+from collections.abc import Container
 
 from sprocketmq.broker.offsets import SEPARATOR, ConsumerOffsets
 from sprocketmq.broker.stats import Stats
@@ -16,10 +19,13 @@ from sprocketmq.store.store import MessageStore
 
 
 class Lag:
-    def __init__(self, store: MessageStore, offsets: ConsumerOffsets, stats: Stats) -> None:
+    def __init__(
+        self, store: MessageStore, offsets: ConsumerOffsets, stats: Stats, static_topics: Container[str] = ()
+    ) -> None:
         self._store = store
         self._offsets = offsets
         self._stats = stats
+        self._static_topics = static_topics
 
     def of(self, group: str, topic: TopicConfig, broker_name: str) -> ConsumeStats:
         name = topic.topic_name
@@ -34,6 +40,8 @@ class Lag:
     def _queue(self, group: str, topic: str, queue_id: int) -> OffsetWrapper | None:
         end = self._store.max_offset(topic, queue_id)
         committed = self._offsets.query(group, topic, queue_id)
+        if committed is None and topic in self._static_topics:
+            return OffsetWrapper(broker_offset=end, consumer_offset=-1, pull_offset=-1, last_timestamp=0)
         if committed is None and end > 0:
             return None
         at = committed or 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from sprocketmq.broker.admin.lag import Lag
 from sprocketmq.broker.clients import ConsumerTable
 from sprocketmq.broker.groups import GroupTable
@@ -43,6 +45,7 @@ class ProgressProcessors:
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, groups: GroupTable,
         offsets: ConsumerOffsets, consumers: ConsumerTable, stats: Stats, registration: Registration, clock: Clock,
+        static_topics: Container[str],
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
@@ -52,7 +55,7 @@ class ProgressProcessors:
         self._consumers = consumers
         self._registration = registration
         self._clock = clock
-        self._lag = Lag(store, offsets, stats)
+        self._lag = Lag(store, offsets, stats, static_topics)
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add(RequestCode.GET_CONSUME_STATS, self.of_group)
