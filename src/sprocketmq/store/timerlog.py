@@ -27,6 +27,8 @@ MAGIC_BLANK = -875286124
 #: Bits of a unit's magic.
 DEFAULT, ROLL, DELETE = 1, 2, 4
 FILE_SIZE = 100 << 20
+#: Read at once; whole units.
+_RUN_BYTES = UNIT_SIZE * 16384
 
 CHECK = struct.Struct(">qqqqqqq")
 CHECK_FILE_SIZE = 4096
@@ -90,15 +92,15 @@ class TimerLog:
         unit = Unit(*UNIT.unpack(self._file(base).read(position - base, UNIT_SIZE)))
         return unit if unit.size == UNIT_SIZE else None
 
-    def units(self, begin: int) -> Iterator[tuple[int, Unit]]:
-        """Every unit from a position on."""
+    def runs(self, begin: int) -> Iterator[tuple[int, bytes]]:
+        """The units from a position on as bytes, with the position of the first, some at a time."""
         for base in self._bases:
             at = max(begin - base, 0)
             last = min(self._units_in(base) * UNIT_SIZE, self.end - base)
-            if at < last:
-                data = self._file(base).read(at, last - at)
-                for index, fields in enumerate(UNIT.iter_unpack(data[: len(data) // UNIT_SIZE * UNIT_SIZE])):
-                    yield base + at + index * UNIT_SIZE, Unit(*fields)
+            while at < last:
+                data = self._file(base).read(at, min(_RUN_BYTES, last - at))
+                yield base + at, data
+                at += len(data)
 
     def last(self) -> Unit | None:
         for base in reversed(self._bases):

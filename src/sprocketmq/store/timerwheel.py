@@ -9,11 +9,12 @@ slot := time:i64 first:i64 last:i64 number:i32 magic:i32                      32
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from sprocketmq.store.files import Files
+from sprocketmq.store.timerlink import clear_slots, link_units, timers_in
 
 SLOT = struct.Struct(">qqqii")
 SLOT_SIZE = SLOT.size
@@ -54,18 +55,34 @@ class TimerWheel:
 
     def clear_from(self, time_ms: int) -> None:
         """Empty every slot from this time on; those before are past."""
+        wheel = self._file.map()
+        for low, high in self._ranges():
+            clear_slots(wheel, low, high, time_ms // self._precision_ms)
+
+    def link(self, runs: Iterable[tuple[int, bytes]], time_ms: int) -> None:
+        """Add the units of the timer log, given by their positions and bytes, whose time is `time_ms` or later."""
+        wheel = self._file.map()
+        for position, units in runs:
+            link_units(units, position, wheel, self._precision_ms, time_ms)
+
+    def timers_from(self, time_ms: int) -> int:
+        """How many timers rest for this time and later."""
         time = time_ms // self._precision_ms
-        for slot in list(self.written()):
-            if slot.time >= time:
-                self.put(Slot(slot.time, NONE, NONE, 0, 0))
+        return sum(timers_in(self._file.read(low, high - low), time) for low, high in self._ranges())
 
     def written(self) -> Iterator[Slot]:
         """Every slot that holds, or held, timers."""
-        for low, high in self._file.data_ranges(0, self._file.size):
-            low, high = low // SLOT_SIZE * SLOT_SIZE, min(-(-high // SLOT_SIZE) * SLOT_SIZE, self._file.size)
+        for low, high in self._ranges():
             yield from (
                 slot for slot in map(Slot._make, SLOT.iter_unpack(self._file.read(low, high - low))) if slot.time > 0
             )
+
+    def _ranges(self) -> list[tuple[int, int]]:
+        """Where there are slots that were written, as bytes of the file."""
+        return [
+            (low // SLOT_SIZE * SLOT_SIZE, min(-(-high // SLOT_SIZE) * SLOT_SIZE, self._file.size))
+            for low, high in self._file.data_ranges(0, self._file.size)
+        ]
 
     def sync(self) -> None:
         self._file.sync()

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sprocketmq.store.files import Disk
-from sprocketmq.store.timerlog import BLANK, UNIT_SIZE, TimerCheck, TimerLog, Unit, read_timer_check
+from sprocketmq.store.timerlog import BLANK, UNIT, UNIT_SIZE, TimerCheck, TimerLog, Unit, read_timer_check
 
 FILE_SIZE = 3 * UNIT_SIZE + BLANK.size + 5
 
@@ -21,8 +21,9 @@ def test_units_are_found_where_they_were_put(tmp_path: Path) -> None:
     positions = [log.append(unit(number)) for number in range(7)]
     assert positions[:4] == [0, 52, 104, FILE_SIZE]
     assert [found.commit_offset for found in map(log.get, positions) if found is not None] == list(range(7))
-    assert [position for position, _ in log.units(0)] == positions
-    assert [found.commit_offset for _, found in log.units(positions[4])] == [4, 5, 6]
+    assert [position for position, _ in log.runs(0)] == positions[::3]
+    units = [fields for _, data in log.runs(positions[4]) for fields in UNIT.iter_unpack(data)]
+    assert [Unit(*fields).commit_offset for fields in units] == [4, 5, 6]
     assert log.get(positions[-1] + UNIT_SIZE) is None
     assert log.get(10 * FILE_SIZE) is None
 

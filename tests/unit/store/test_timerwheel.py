@@ -32,6 +32,12 @@ def test_a_slot_of_an_earlier_turn_is_empty(wheel: TimerWheel) -> None:
     assert wheel.get(5000).number == 0
 
 
+def test_timers_to_come_are_counted(wheel: TimerWheel) -> None:
+    for second in (3, 5, 7, 7):
+        wheel.add(second * 1000, 52, 1)
+    assert [wheel.timers_from(second * 1000) for second in (0, 4, 7, 8)] == [4, 3, 2, 0]
+
+
 def test_what_is_to_come_can_be_cleared(wheel: TimerWheel) -> None:
     for second in (3, 5, 7):
         wheel.add(second * 1000, 52, 1)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 from array import array
-from collections import Counter as Tally
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -45,6 +44,7 @@ from sprocketmq.protocol.properties import (
 from sprocketmq.protocol.record import Record
 from sprocketmq.store.files import Clock, Files
 from sprocketmq.store.store import MessageStore
+from sprocketmq.store.timerlink import tally_units
 from sprocketmq.store.timerlog import DEFAULT, DELETE, ROLL, UNIT_SIZE, TimerCheck, TimerLog, Unit, read_timer_check
 from sprocketmq.store.timerwheel import NONE, SLOTS, TimerWheel
 
@@ -147,27 +147,21 @@ class Timer:
             self._relink(self._wheel, self._log)
         if not self._store.report.clean or not self.resting.load():
             self._recount(self._log)
-        self._pending = sum(
-            slot.number for slot in self._wheel.written() if slot.time * self._precision >= self.read_time
-        )
+        self._pending = self._wheel.timers_from(self.read_time)
         return self._wheel, self._log
 
     def _relink(self, wheel: TimerWheel, log: TimerLog) -> None:
         """After a crash the wheel may be behind or ahead of the log: build what is still to come from the log."""
         wheel.clear_from(self.read_time)
-        for position, unit in log.units(log.begin):
-            if unit.time >= self.read_time:
-                wheel.add(unit.time, position, -1 if unit.magic & DELETE else 1)
+        wheel.link(log.runs(log.begin), self.read_time)
 
     def _recount(self, log: TimerLog) -> None:
         """How many rest for each topic; a unit knows its topic by the hash alone."""
         names = {string_hash(topic): topic for topic in self._topics()}
-        found = Tally(
-            names.get(unit.topic_hash, "")
-            for _position, unit in log.units(log.begin)
-            if unit.time >= self.read_time and not unit.magic & DELETE
-        )
-        self.resting.begin({topic: count for topic, count in found.items() if topic})
+        found: dict[int, int] = {}
+        for _position, units in log.runs(log.begin):
+            tally_units(units, self.read_time, found)
+        self.resting.begin({names[each]: count for each, count in found.items() if each in names})
 
     def _progress(self) -> tuple[int, int, int]:
         return self.read_time, 0 if self._log is None else self._log.end, self._queue_offset
