@@ -9,12 +9,13 @@ from typing import Self, Unpack
 
 from sprocketmq.client import request_reply, transaction
 from sprocketmq.client.batching import Batcher
-from sprocketmq.client.errors import ClientError, Closed
+from sprocketmq.client.errors import ClientError, Closed, Refused
 from sprocketmq.client.hooks import SendHook
 from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.options import ClientOptions, Connecting
-from sprocketmq.client.outgoing import Encoder, Outgoing
+from sprocketmq.client.outgoing import Encoder
+from sprocketmq.client.places import Places
 from sprocketmq.client.receipts import ReceiptFuture
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.replies import Reply
@@ -22,10 +23,12 @@ from sprocketmq.client.selectors import QueueSelector, by_sharding_key
 from sprocketmq.client.sending import Sender
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.sharing import acquire, release
+from sprocketmq.client.single import Flight, SingleSends
 from sprocketmq.client.tasks import BackgroundTasks
 from sprocketmq.client.telemetry import default_hooks
 from sprocketmq.client.trace import Tracer
 from sprocketmq.client.transaction import LocalWork, Transaction, TransactionCheck, TransactionState
+from sprocketmq.errors import RemotingError
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import TRACE_TOPIC
@@ -64,7 +67,8 @@ class Producer:
         self._instance: ClientInstance | None = None
         self._sender: Sender | None = None
         self._batcher: Batcher | None = None
-        self._in_flight = asyncio.Semaphore(self.settings.in_flight)
+        self._singles: SingleSends | None = None
+        self._places = Places(self.settings.in_flight)
 
     # -- life -------------------------------------------------------------------------------------------------------
 
@@ -95,6 +99,8 @@ class Producer:
             hooks.append(self._tracer)
         self._sender = Sender(instance, self.group, self.settings, hooks)
         self._batcher = Batcher(self._sender, self.encoder, self.settings, self._send_alone)
+        if not self._sender.is_observed and not self.settings.retry_when_not_ok:
+            self._singles = SingleSends(self._sender, self.encoder, self.settings)
         await instance.join(producer=self)
         return self
 
@@ -110,7 +116,7 @@ class Producer:
             await self.tasks.stop()
             await instance.leave(producer=self.group)
         finally:
-            self._instance = self._sender = self._batcher = None
+            self._instance = self._sender = self._batcher = self._singles = None
             await release(instance, producer=self.group)
 
     async def __aenter__(self) -> Self:
@@ -135,18 +141,19 @@ class Producer:
 
         A message with a `sharding_key` goes to that key's queue; `queue` and `selector` choose otherwise.
         """
-        sender = self.sender
-        deadline = self.deadline(timeout)
-        context = sender.begin(message.topic, (message,), "delay" if message.is_delayed else "normal")
+        singles, flight = self._singles, None
+        if singles is not None and queue is None and selector is None and self._places.free > 0:
+            flight = singles.launch(message, timeout)
+        if singles is None or flight is None:
+            return await self._send_carefully(message, timeout, queue, selector)
+        self._places.free -= 1
         try:
-            outgoing = self.encoder.single(message, None if context is None else context.properties)
-            async with self._in_flight:
-                receipt = await self._send(outgoing, deadline, message, queue, selector)
-        except BaseException as error:
-            sender.end(context, error=error)
-            raise
-        sender.end(context, receipt=receipt)
-        return receipt
+            return singles.landed(flight, await flight.answer)
+        except (RemotingError, Refused) as error:
+            failure = singles.lost(flight, error) if isinstance(error, RemotingError) else error
+        finally:
+            self._places.give_back()
+        return await self._send_again(flight, failure)
 
     async def send_oneway(self, message: Message, *, queue: MessageQueue | None = None) -> None:
         """Send and forget: no receipt, no retry, and no word when it is lost."""
@@ -231,12 +238,37 @@ class Producer:
 
     # -- inside -----------------------------------------------------------------------------------------------------
 
-    async def _send(
-        self, outgoing: Outgoing, deadline: float, message: Message, queue: MessageQueue | None,
-        selector: QueueSelector | None,
-    ) -> SendReceipt:  # fmt: skip
+    async def _send_carefully(
+        self, message: Message, timeout: float | None, queue: MessageQueue | None, selector: QueueSelector | None
+    ) -> SendReceipt:
+        sender = self.sender
+        deadline = self.deadline(timeout)
         chosen = selector or (None if queue is not None else self._selector(message))
-        return await self.sender.send(outgoing, deadline, message=message, queue=queue, selector=chosen)
+        context = sender.begin(message.topic, (message,), "delay" if message.is_delayed else "normal")
+        try:
+            outgoing = self.encoder.single(message, None if context is None else context.properties)
+            await self._places.take()
+            try:
+                receipt = await sender.send(outgoing, deadline, message=message, queue=queue, selector=chosen)
+            finally:
+                self._places.give_back()
+        except BaseException as error:
+            sender.end(context, error=error)
+            raise
+        sender.end(context, receipt=receipt)
+        return receipt
+
+    async def _send_again(self, flight: Flight, failure: ClientError) -> SendReceipt:
+        """By the careful way, when the straight one has failed and there is a chance left."""
+        now = asyncio.get_running_loop().time()
+        if not failure.retriable or self.settings.retries <= 0 or now >= flight.deadline:
+            raise failure
+        self.instance.refresh_soon()
+        await self._places.take()
+        try:
+            return await self.sender.send(flight.outgoing(), flight.deadline, tried=flight.lane.queue.broker_name)
+        finally:
+            self._places.give_back()
 
     async def _send_part(
         self, messages: Sequence[Message], deadline: float, queue: MessageQueue | None

@@ -56,14 +56,15 @@ class Sender:
 
     async def send(
         self, outgoing: Outgoing, deadline: float, *, message: Message | None = None,
-        queue: MessageQueue | None = None, selector: QueueSelector | None = None,
+        queue: MessageQueue | None = None, selector: QueueSelector | None = None, tried: str | None = None,
     ) -> SendReceipt:  # fmt: skip
         """The receipt of the first attempt that succeeds, or the error of the last one.
 
-        A message that belongs to one queue is tried once, for a second try could overtake a later message.
+        `tried` names the broker that an attempt has failed on already, by the straight way. A message that belongs to
+        one queue is tried once, for a second try could overtake a later message.
         """
-        avoid: str | None = None
-        left = 0 if queue is not None or selector is not None else self._settings.retries
+        avoid = tried
+        left = 0 if queue is not None or selector is not None else self._settings.retries - (tried is not None)
         while True:
             route = await self.route(outgoing.topic, deadline)
             chosen = queue or self.choose(route, message, selector, avoid)

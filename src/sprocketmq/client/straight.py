@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """The straight way to a queue: a request is encoded by one function, written, and its answer turned into a receipt.
 
 It is open while the queue's broker is connected and requests need no signature. Who takes it goes on by the careful way
@@ -51,6 +52,8 @@ class TopicLanes:
 
 class Lanes:
     """The lanes of one producer group."""
+
+    __slots__ = ("_group", "_settings", "_topics", "_transport")
 
     def __init__(self, transport: Transport, group: str, settings: ProducerSettings) -> None:
         self._transport = transport

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Requests of ours that wait for their responses, by opaque.
 
 One timer serves them all. It is set to the earliest deadline; when it rings, what is overdue fails and the timer
@@ -16,6 +17,8 @@ _OPAQUE_MASK = 0x7FFFFFFF
 
 
 class PendingCalls:
+    __slots__ = ("_calls", "_loop", "_opaque", "_rings_at", "_timer", "peer")
+
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.peer = UNKNOWN_PEER
         self._loop = loop

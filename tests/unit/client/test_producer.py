@@ -22,8 +22,10 @@ SEND = RequestCode.SEND_MESSAGE_V2
 BATCH = RequestCode.SEND_BATCH_MESSAGE
 
 
-@pytest.fixture
-def transport() -> FakeTransport:
+@pytest.fixture(params=["straight", "careful"])
+def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> FakeTransport:
+    """Sends go out alike when their broker is connected and when it is not yet."""
+    monkeypatch.setattr(FakeTransport, "is_straight", request.param == "straight")
     return FakeTransport({
         RequestCode.GET_ROUTEINFO_BY_TOPIC: routes({"T": route("a", "b", queues=2)}), SEND: stores(), BATCH: stores(),
     })  # fmt: skip

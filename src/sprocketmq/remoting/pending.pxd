@@ -1,0 +1,23 @@
+# The C types of pending.py.
+from sprocketmq.protocol.command cimport Command
+
+import cython
+
+
+@cython.final
+cdef class PendingCalls:
+    cdef public object peer
+    cdef object _loop, _timer
+    cdef int _opaque
+    cdef dict _calls
+    cdef double _rings_at
+
+    cpdef int next_opaque(self) except -1
+
+    @cython.locals(opaque=int, deadline=double)
+    cpdef tuple add(self, double timeout)
+
+    @cython.locals(call=tuple)
+    cpdef object settle(self, Command response)
+
+    cdef object _ring_at(self, double deadline)
