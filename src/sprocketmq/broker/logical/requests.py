@@ -106,6 +106,10 @@ class LogicalAsk:
     def queue_field(self) -> str:
         return "e" if self.request.code in _SHORT else "queueId"
 
+    @property
+    def flag_field(self) -> str:
+        return "f" if self.request.code in _SHORT else "sysFlag"
+
     def number(self, key: str) -> int:
         return _number(self.fields, key)
 

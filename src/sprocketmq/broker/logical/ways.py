@@ -25,6 +25,7 @@ from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.bodies.mapping import LogicQueueMappingItem
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.pull import COMMIT_OFFSET, SUSPEND
+from sprocketmq.protocol.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED
 
 if TYPE_CHECKING:
     from sprocketmq.broker.logical.mappings import LogicalQueue
@@ -38,13 +39,17 @@ _UNDECIDED_SECONDS = 0.2
 
 
 async def send(ask: LogicalAsk) -> Command:
-    """The answer names the logical queue, and the offset there; -1 while that is not decided."""
+    """The answer names the logical queue, and the offset there; -1 while that is not decided.
+
+    The offset of half a transaction stays as it is: its sender ends the transaction with it.
+    """
     leader = ask.queue.leader
     reply = await ask.of(leader)
     fields = dict(reply.ext_fields or {})
     if "queueOffset" in fields:
         fields["queueId"] = str(ask.queue.queue_id)
-        fields["queueOffset"] = str(to_logical(leader, int(fields["queueOffset"])))
+        if ask.number(ask.flag_field) & TRANSACTION_MASK != TRANSACTION_PREPARED:
+            fields["queueOffset"] = str(to_logical(leader, int(fields["queueOffset"])))
     return ask.request.reply(reply.code, reply.remark, ext_fields=fields)
 
 

@@ -50,6 +50,12 @@ async def test_sends_are_told_their_place_in_the_logical_queue(two: Two) -> None
     assert two.broker_b.store.max_offset("S", 1) == 3
 
 
+async def test_half_a_transaction_keeps_its_offset(two: Two) -> None:
+    await put(two.b, detail(B, {0: (OLD, NEW)}))
+    half = await two.b.send("S", sys_flag=4, TRAN_MSG="true", PGROUP="PG")
+    assert place(half) == (0, "0", "0")
+
+
 async def test_sends_keep_their_order(two: Two) -> None:
     await put(two.b, detail(B, {0: (OLD, NEW)}))
     sends = [two.b.send("S", b"%d" % number) for number in range(50)]
