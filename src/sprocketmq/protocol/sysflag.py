@@ -25,6 +25,9 @@ INNER_BATCH = 0x80
 _COMPRESSION_SHIFT = 8
 _COMPRESSION_MASK = 0x7 << _COMPRESSION_SHIFT
 
+#: The bits that say how the body is to be read: they stay with it wherever it is copied to.
+BODY_MASK = COMPRESSED | _COMPRESSION_MASK
+
 
 class CompressionType(IntEnum):
     """How a compressed body is compressed. Peers that know zlib alone leave the bits zero."""

@@ -122,7 +122,7 @@ class RemotingClient:
             host, port = parse_address(address)
             async with asyncio.timeout(self._connect_timeout):
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._handlers, self.connections), host, port, ssl=self._ssl
+                    lambda: Connection(self._handlers, self.connections, is_caller=True), host, port, ssl=self._ssl
                 )
         except TimeoutError:
             raise self._rest(address, f"no connection within {self._connect_timeout:g} s") from None

@@ -5,7 +5,8 @@
     out     answers and requests of one turn of the loop are joined, in order, whoever writes them
     call    a request of ours waits in `_pending` for the response with its opaque; answers come in any order
     bounds  a peer that does not read its answers is no longer read; what it sent already waits undone in `_backlog`,
-            and when nothing moves for long, or too much has piled up, the connection is dropped
+            and when nothing moves for long, or too much has piled up, the connection is dropped. The side that calls
+            reads on: if both waited for the other to read, neither would
 
 A connection belongs to one event loop, and nothing here blocks.
 """
@@ -35,18 +36,22 @@ events = Events(__name__)
 #: Parts larger than this on average go to the kernel as they are; smaller ones are cheaper to join first.
 _LARGE_PART = 8192
 
+#: So many requests are worth a write of their own: the peer begins with them while we go on.
+_MANY_PARTS = 32
+
 _NOTHING_HOT: dict[int, Handler] = {}
 
 
 class Connection(asyncio.Protocol):
     """`attributes` is the owner's: what a broker knows of the client behind this connection."""
 
-    def __init__(self, table: ProcessorTable, registry: ConnectionRegistry) -> None:
+    def __init__(self, table: ProcessorTable, registry: ConnectionRegistry, *, is_caller: bool = False) -> None:
         self.peer: Peer = UNKNOWN_PEER
         self.attributes: dict[str, Any] = {}
         self.on_closed: list[Callable[[Connection], None]] = []
         self.in_flight = 0
         self.closed = False
+        self.is_caller = is_caller
         self.last_active = 0.0
         self.frame_since: float | None = None
         self.stalled_since: float | None = None
@@ -84,8 +89,10 @@ class Connection(asyncio.Protocol):
         return self._pending.add(timeout)
 
     def put(self, frame: bytes) -> None:
-        """Write a frame, with whatever else is written in this turn of the loop."""
+        """Write a frame, with others that are written in this turn of the loop; enough of them leave before its end."""
         self._put(frame)
+        if len(self._out) >= _MANY_PARTS:
+            self._write()
 
     def put_now(self, parts: list[bytes | bytearray]) -> None:
         """Write a frame, in parts, without waiting for the end of this turn: the peer begins while we go on."""
@@ -151,7 +158,7 @@ class Connection(asyncio.Protocol):
             self.frame_since = None
         elif commands or self.frame_since is None:
             self.frame_since = now
-        if self.stalled_since is None:
+        if self.stalled_since is None or self.is_caller:
             self._handle(commands)
         else:  # a loop may deliver one more read after the pause
             self._backlog.extend(commands)
@@ -161,7 +168,8 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self.stalled_since = self._loop.time()
-        self._stop_reading()
+        if not self.is_caller:
+            self._stop_reading()
 
     def resume_writing(self) -> None:
         self.stalled_since = None
@@ -203,7 +211,7 @@ class Connection(asyncio.Protocol):
                 self._answer(command)
             if self._out_bytes > self._limits.write_pause_bytes:
                 self._write()
-                if self.stalled_since is not None:
+                if self.stalled_since is not None and not self.is_caller:
                     self._backlog.extend(left)
         self._flush()
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -7,14 +9,22 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode, get_current_span
-from tests.unit.client.fakes import stored
+from tests.unit.client.fakes import FakeTransport, instance, route, routes, stored, stores
 
+from sprocketmq.client.batching import Batcher
 from sprocketmq.client.hooks import ConsumeContext, SendContext
 from sprocketmq.client.message import Message, SendReceipt, SendStatus
 from sprocketmq.client.otel import Telemetry
+from sprocketmq.client.outgoing import Encoder
 from sprocketmq.client.received import split_records
+from sprocketmq.client.sending import Sender
+from sprocketmq.client.settings import ProducerSettings
+from sprocketmq.codes import RequestCode
+from sprocketmq.protocol.batch import decode_batch
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.properties import encode_properties
+from sprocketmq.protocol.properties import decode_properties, encode_properties
+
+GET_ROUTE, BATCH = RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.SEND_BATCH_MESSAGE
 
 RECEIPT = SendReceipt(SendStatus.OK, "AB12", "", MessageQueue("T", "a", 3), 0)
 
@@ -91,3 +101,24 @@ def test_opt_in(monkeypatch: pytest.MonkeyPatch, opt_in: str, names: set[str]) -
     sent(probe)
     (span,) = probe.spans.get_finished_spans()
     assert {name for name in span.attributes or {} if name.endswith("message.tag")} == names
+
+
+@pytest.mark.parametrize("is_straight", [True, False])
+async def test_each_message_of_an_automatic_batch_has_a_span(is_straight: bool) -> None:
+    """One request carries them, each with the context of its own span."""
+    probe, settings = Probe(), ProducerSettings()
+    transport = FakeTransport({GET_ROUTE: routes({"T": route("a", queues=1)}), BATCH: stores()})
+    transport.is_straight = is_straight
+    sender = Sender(instance(transport), "pg", settings, [probe.hook])
+    batcher = Batcher(sender, Encoder("", settings), settings, lambda _: asyncio.Future())
+    futures = [batcher.submit(Message("T", b"x", sharding_key=key)) for key in (None, None, "k")]
+    await batcher.stop()
+    await asyncio.sleep(0)
+    spans = probe.spans.get_finished_spans()
+    ids = [str((span.attributes or {})["messaging.message.id"]) for span in spans]
+    assert sorted(ids) == sorted(future.result().message_id for future in futures)
+    assert {span.name for span in spans} == {"send T"}
+    entries = [text for command in transport.commands(BATCH) for _, _, text in decode_batch(command.body)]
+    parents = {decode_properties(text)["traceparent"].split("-")[2] for text in entries}
+    assert parents == {f"{span.context.span_id:016x}" for span in spans}
+    assert len(parents) == 3

@@ -7,6 +7,7 @@ import pytest
 
 from sprocketmq.errors import ConnectFailed, RequestTimeout
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame import encode_frame
 from sprocketmq.remoting import ProcessorTable, RemotingClient, RemotingServer
 
 from .conftest import StartServer
@@ -119,3 +120,20 @@ async def test_oneway_requests_arrive(start_server: StartServer, client: Remotin
     server = await start_server(table)
     await client.oneway(server.address, Command(1))
     await asyncio.wait_for(arrived.wait(), 3)
+
+
+async def test_answers_are_read_while_requests_cannot_leave(client: RemotingClient) -> None:
+    """A server that waits for us to read its answers before it reads on would otherwise wait for ever."""
+    loop = asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        connection = await client.connect(f"127.0.0.1:{listening.getsockname()[1]}")
+        peer, _ = await loop.sock_accept(listening)
+    with peer:
+        opaque, answer = connection.expect(5)
+        connection.put(encode_frame(Command(1, opaque=opaque)))
+        while connection.stalled_since is None:
+            connection.put_now([encode_frame(Command(1, body=bytes(1_000_000)))])
+        await loop.sock_sendall(peer, encode_frame(Command(0, opaque=opaque, flag=1, body=b"answer")))
+        assert (await answer).body == b"answer"
+        assert connection.stalled_since is not None

@@ -20,6 +20,7 @@ from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.headers.pull import ConsumerSendMsgBackRequestHeader
 from sprocketmq.protocol.names import retry_topic
 from sprocketmq.protocol.properties import encode_properties
+from sprocketmq.protocol.sysflag import BODY_MASK
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ class SendBack:
         }
         outgoing = Outgoing(
             retry_topic(self._group), message.record.body, message.properties.get("UNIQ_KEY") or unique_key(),
-            encode_properties(properties), message.record.flag, message.record.sys_flag & 0x701, now_ms(),
+            encode_properties(properties), message.record.flag, message.record.sys_flag & BODY_MASK, now_ms(),
             reconsume_times=tries, max_reconsume_times=self._max,
         )  # fmt: skip
         await self._sender.send(outgoing, asyncio.get_running_loop().time() + _SEND_BACK_S)
