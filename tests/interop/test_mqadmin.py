@@ -87,6 +87,8 @@ COMMANDS: list[tuple[tuple[str, ...], str, str]] = [
     (V5, "setCommitLogReadAheadMode -b {broker} -m 0", r"readahead mode success, mode: 0"),
     (V5, "checkRocksdbCqWriteProgress -c DefaultCluster -t {topic}", r"{name} check doing"),
     (V5, "rocksDBConfigToJson -c DefaultCluster -t topics", r"broker export done\."),
+    (V5, "exportPopRecord -c DefaultCluster -d true", r"Export broker records, brokerName={name}"),
+    (V5, "resetMasterFlushOffset -b {broker} -o 0", r"reset master flush offset to 0 success"),
     (V5, "setConsumeMode -b {broker} -t {topic} -g {new} -m PULL", r"consume mode\[PULL\]"),
 ]
 

@@ -269,6 +269,7 @@ class Broker:
             job.stop()
         if self.exporter is not None:
             await self.exporter.stop()
+        self.mapping_cleaner.stop()
         self.server.stop_accepting()
         self.pulls.long_polls.wake_all()
         self.kinds.pops.polls.wake_all()

@@ -52,6 +52,10 @@ class MappingCleaner:
         if self._mappings.details and is_idle and hour in self._settings.store.delete_hours:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
     async def _run(self) -> None:
         for topic in list(self._mappings.details):
             try:
