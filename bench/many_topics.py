@@ -70,8 +70,8 @@ class Load:
     def read(self, store: MessageStore, number: int) -> int:
         """Returns how many were read, which is one of every queue."""
         for topic, queue_id in every_queue(self.topics, self.queues):
-            views = store.get_message("group", topic, queue_id, number, 1, 1 << 20).views
-            [record] = decode_records(b"".join(views))
+            records = store.get_message(topic, queue_id, number, 1, 1 << 20).records
+            [record] = decode_records(records)
             if record.body != f"{topic}/{queue_id}/{number}".encode():
                 sys.exit(f"{topic}/{queue_id}: another message came")
         return self.topics * self.queues

@@ -147,7 +147,7 @@ def pulls(messages: int) -> float:
 
         def run() -> None:
             for offset in range(0, messages // 4 - 32, 32):
-                store.get_message("g", "TopicA", 1, offset, 32, 1 << 20)
+                store.get_message("TopicA", 1, offset, 32, 1 << 20)
 
         spent = seconds(run)
         store.close()

@@ -132,8 +132,8 @@ def read_all(store: MessageStore) -> dict[Place, bytes]:
     for queue in store.queues:
         offset = queue.min_offset
         while offset < queue.max_offset:
-            result = store.get_message("G", queue.topic, queue.queue_id, offset, 32, 1 << 20)
-            for record in decode_records(b"".join(result.views)):
+            result = store.get_message(queue.topic, queue.queue_id, offset, 32, 1 << 20)
+            for record in decode_records(result.records):
                 found[record.topic, record.queue_id, record.queue_offset, record.commit_offset] = record.body
             offset = max(result.next_begin_offset, offset + 1)
     return found

@@ -115,9 +115,9 @@ def everything(store: MessageStore, *, trust_headers: bool = True) -> dict[Place
         for queue_id, queue in store.queues.of_topic(topic).items():
             offset = queue.min_offset
             while offset < queue.max_offset:
-                result = store.get_message("G", topic, queue_id, offset, 32, 1 << 20)
+                result = store.get_message(topic, queue_id, offset, 32, 1 << 20)
                 assert result.next_begin_offset > offset, f"stuck at {topic}/{queue_id}/{offset}: {result.status}"
-                for record in decode_records(b"".join(result.views)):
+                for record in decode_records(result.records):
                     assert not trust_headers or (record.topic, record.queue_id) == (topic, queue_id)
                     place = Place(topic, queue_id, record.queue_offset, record.commit_offset)
                     assert not trust_headers or place not in found, f"{place} twice"

@@ -89,8 +89,8 @@ class Model:
         wanted = frozenset({tags_code("tag1")})
         offset, found = 0, 0
         while offset < len(records):
-            result = self.store.get_message("g", topic, queue_id, offset, 32, 1 << 20, wanted)
-            found += len(decode_records(b"".join(result.views)))
+            result = self.store.get_message(topic, queue_id, offset, 32, 1 << 20, wanted)
+            found += len(decode_records(result.records))
             offset = result.next_begin_offset
         assert found == sum(b"TAGS\x01tag1\x02" in record.properties for record in records)
 

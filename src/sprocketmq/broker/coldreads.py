@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from sprocketmq.broker.settings import Settings
 from sprocketmq.protocol.names import is_system_group
 from sprocketmq.store.files import Clock
-from sprocketmq.store.reading import MEMORY_BYTES, GetResult
+from sprocketmq.store.getting import MEMORY_BYTES, GetResult
 from sprocketmq.store.store import MessageStore
 
 #: Seconds of a period.

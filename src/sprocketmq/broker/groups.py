@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sprocketmq.broker.saving import Saver
 from sprocketmq.broker.settings import Settings
@@ -27,6 +27,8 @@ class GroupTable:
         self.configs: dict[str, SubscriptionGroupConfig] = {}
         self.forbidden: Mapping[str, Mapping[str, int]] = {}
         self.data_version = DataVersion(timestamp=clock.now_ms())
+        #: Called when groups were changed or deleted; a group that came by itself changes nothing for the others.
+        self.on_change: list[Callable[[], object]] = []
         self.saver = Saver("groups", self._save)
         self._file = file
         self._settings = settings
@@ -88,6 +90,8 @@ class GroupTable:
     def _changed(self) -> None:
         self.data_version = self.data_version.next(self._clock.now_ms())
         self.saver.save_now()
+        for hook in self.on_change:
+            hook()
 
     def _save(self) -> None:
         self._file.save(

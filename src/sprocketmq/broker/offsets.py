@@ -38,7 +38,9 @@ class ConsumerOffsets:
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Note what a group has consumed. It may go back: an administrator or the client itself may want that."""
-        key = f"{topic}{SEPARATOR}{group}"
+        self.commit_by(key_of(group, topic), queue_id, offset)
+
+    def commit_by(self, key: str, queue_id: int, offset: int) -> None:
         if key in self.resets and queue_id in self.resets[key]:
             return
         queues = self.table.get(key)
@@ -48,8 +50,8 @@ class ConsumerOffsets:
             queues[queue_id] = offset
             self._changes += 1
 
-    def pull(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        key = f"{topic}{SEPARATOR}{group}"
+    def pull_by(self, key: str, queue_id: int, offset: int) -> None:
+        """Note what a group has been given."""
         queues = self.pulled.get(key)
         if queues is None:
             queues = self.pulled[key] = {}
@@ -57,14 +59,14 @@ class ConsumerOffsets:
 
     def query(self, group: str, topic: str, queue_id: int) -> int | None:
         """The committed offset; where a reset is pending, the offset it leads to. None when there is no record."""
-        key = f"{topic}{SEPARATOR}{group}"
+        key = key_of(group, topic)
         if key in self.resets and queue_id in self.resets[key]:
             return self.resets[key][queue_id]
         return self.table.get(key, {}).get(queue_id)
 
     def queues(self, group: str, topic: str) -> dict[int, int]:
         """The committed offset of every queue that has one."""
-        return dict(self.table.get(f"{topic}{SEPARATOR}{group}", {}))
+        return dict(self.table.get(key_of(group, topic), {}))
 
     def topics_of(self, group: str) -> set[str]:
         return {topic for topic, _, owner in map(_parts, self.table) if owner == group}
@@ -81,7 +83,7 @@ class ConsumerOffsets:
 
     def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Send the next pull of this queue to `offset`."""
-        key = f"{topic}{SEPARATOR}{group}"
+        key = key_of(group, topic)
         self.resets.setdefault(key, {})[queue_id] = offset
         self.table.setdefault(key, {})[queue_id] = offset
         self._changes += 1
@@ -93,11 +95,11 @@ class ConsumerOffsets:
 
     def is_reset(self, group: str, topic: str, queue_id: int) -> bool:
         """Whether a reset is pending."""
-        return queue_id in self.resets.get(f"{topic}{SEPARATOR}{group}", ())
+        return queue_id in self.resets.get(key_of(group, topic), ())
 
     def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
         """The pending reset of this queue, which is over with this call."""
-        key = f"{topic}{SEPARATOR}{group}"
+        key = key_of(group, topic)
         queues = self.resets.get(key)
         offset = None if queues is None else queues.pop(queue_id, None)
         if queues is not None and not queues:
@@ -134,6 +136,10 @@ class ConsumerOffsets:
         self._saved = self._changes
         self.data_version = self.data_version.next(self._clock.now_ms())
         self._file.save(OffsetsFile(offset_table=self.table, data_version=self.data_version))
+
+
+def key_of(group: str, topic: str) -> str:
+    return f"{topic}{SEPARATOR}{group}"
 
 
 def _parts(key: str) -> tuple[str, str, str]:

@@ -2,6 +2,9 @@
 
     frame -> PullRequest -> allowed? -> subscription -> store -> answer, or parked until a message comes
 
+What a group may read and wants is found out here once; then its pulls go the straight way, see `straightpull`, until
+something changes. Here is the way that can do everything.
+
 A pull may carry a commit of the group's offset, and the text of its subscription. What the store finds becomes a code
 and the offset to go on from:
 
@@ -23,9 +26,10 @@ from sprocketmq.broker.groups import GroupTable
 from sprocketmq.broker.logical.requests import LogicalRequests
 from sprocketmq.broker.longpoll import LongPolls, Parked
 from sprocketmq.broker.moved import MovedOffsets
-from sprocketmq.broker.offsets import ConsumerOffsets
+from sprocketmq.broker.offsets import ConsumerOffsets, key_of
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.stats import Stats
+from sprocketmq.broker.straightpull import MAX_BYTES, PullLane, StraightPull
 from sprocketmq.broker.subscriptions import TAG, PropertyRule, Wanted, wanted_by
 from sprocketmq.broker.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -36,12 +40,10 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.enums import ConsumeType
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import is_system_group
-from sprocketmq.protocol.pull import COMMIT_OFFSET, SUBSCRIPTION, SUSPEND, PullRequest, decode_pull, encode_pull_reply
+from sprocketmq.protocol.pull import COMMIT_OFFSET, SUBSCRIPTION, SUSPEND, PullRequest, encode_pull_reply_head
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.reading import GetResult, GetStatus
+from sprocketmq.store.getting import GetResult, GetStatus
 from sprocketmq.store.store import MessageStore
-
-MAX_BYTES = 0x7FFFFFFF
 
 #: Why NO_PERMISSION was answered, for clients that tell one from the other.
 BROKER_FORBIDDEN, GROUP_FORBIDDEN, TOPIC_FORBIDDEN, BROADCASTING_FORBIDDEN, SUBSCRIPTION_FORBIDDEN = 1, 2, 3, 4, 5
@@ -84,12 +86,18 @@ class PullProcessors:
         #: Takes the pulls of static topics.
         self.logical: LogicalRequests | None = None
         self.long_polls = LongPolls(store, self._serve_parked)
+        self._straight = StraightPull(store.getter, offsets, stats, self.detour)
+        settings.on_change.append(self._straight.close_all)
+        settings.on_store_change.append(self._straight.close_all)
+        topics.on_change.append(self._straight.close_all)
+        groups.on_change.append(self._straight.close_all)
+        consumers.on_change.append(self._straight.close_all)
 
     def add_to(self, table: ProcessorTable) -> None:
-        table.add_hot((RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), self.pull)
+        table.add_hot((RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), self._straight.pull)
 
-    def pull(self, connection: Connection, request: Command) -> Reply:
-        pull = decode_pull(request)
+    def detour(self, connection: Connection, request: Command, pull: PullRequest) -> Reply:
+        """Any pull that the straight way does not take."""
         if self.logical is not None and pull.topic in self.logical.topics and self.logical.owns(pull.topic, request):
             return self.logical.take(connection, request)
         try:
@@ -107,6 +115,8 @@ class PullProcessors:
         if code == ResponseCode.PULL_NOT_FOUND and pull.sys_flag & SUSPEND and not request.is_oneway:
             self._park(connection, request, pull, wanted)
             return None
+        if code == ResponseCode.SUCCESS:
+            self._open_lane(pull, group, wanted)
         return self._answer(request, pull, group, result, code)
 
     # -- may it pull, and what does it want? --------------------------------------------------------------------------
@@ -168,6 +178,24 @@ class PullProcessors:
             raise RequestRefused(ResponseCode.SUBSCRIPTION_NOT_LATEST, remark)
         return subscription.wanted
 
+    def _open_lane(self, pull: PullRequest, group: SubscriptionGroupConfig, wanted: Wanted) -> None:
+        """The next pull like this one need not be asked what this one was asked."""
+        config, topic = self._settings.current, self._topics.get(pull.topic)
+        is_static = self.logical is not None and pull.topic in self.logical.topics
+        if topic is None or is_static or self._cold.is_on or is_system_group(pull.consumer_group):
+            return
+        counters = self._stats.group(pull.consumer_group, pull.topic).grow(topic.read_queue_nums)
+        lane = PullLane(pull, wanted, key_of(pull.consumer_group, pull.topic), counters[: topic.read_queue_nums])
+        if not pull.sys_flag & SUBSCRIPTION:
+            if config.reject_pull_consumer_enable or not group.consume_broadcast_enable:
+                return  # each heartbeat may change the answer
+            lane.sub_version = self._consumers.groups[pull.consumer_group].subscriptions[pull.topic].data.sub_version
+        lane.takes_lite = config.lite_pull_message_enable
+        lane.topic_sys_flag, lane.group_sys_flag = topic.topic_sys_flag, group.group_sys_flag
+        if config.slave_read_enable:
+            lane.broker_id, lane.slow_broker_id = group.broker_id, group.which_broker_when_consume_slowly
+        self._straight.open(pull.topic, pull.consumer_group, lane)
+
     # -- what is there? -----------------------------------------------------------------------------------------------
 
     def _get(self, pull: PullRequest, wanted: Wanted) -> GetResult:
@@ -179,7 +207,7 @@ class PullProcessors:
                 return GetResult(GetStatus.OFFSET_RESET, offset, low, high)
         began = time.perf_counter_ns()
         result = self._store.get_message(
-            pull.consumer_group, pull.topic, pull.queue_id, pull.queue_offset, pull.max_msg_nums,
+            pull.topic, pull.queue_id, pull.queue_offset, pull.max_msg_nums,
             MAX_BYTES if pull.max_msg_bytes is None else pull.max_msg_bytes, wanted,
         )  # fmt: skip
         self._looked_ns = time.perf_counter_ns() - began
@@ -193,18 +221,19 @@ class PullProcessors:
         if not is_system_group(pull.consumer_group):  # tools look, they do not consume
             self._count(pull, result, code)
         topic = self._topics.get(pull.topic)
-        return encode_pull_reply(
+        head = encode_pull_reply_head(
             request, code, None if code == ResponseCode.SUCCESS else result.status.name,
             self._suggest_broker(group, result), result.next_begin_offset, result.min_offset, result.max_offset,
-            result.views, 0 if topic is None else topic.topic_sys_flag, group.group_sys_flag,
+            result.size, 0 if topic is None else topic.topic_sys_flag, group.group_sys_flag,
         )  # fmt: skip
+        return result.behind(head)
 
     def _count(self, pull: PullRequest, result: GetResult, code: int) -> None:
         if code == ResponseCode.SUCCESS:
             self._stats.got(
                 pull.consumer_group, pull.topic, pull.queue_id, result.count, result.size, self._looked_ns // 1000
             )
-            self._offsets.pull(pull.consumer_group, pull.topic, pull.queue_id, result.next_begin_offset)
+            self._offsets.pull_by(key_of(pull.consumer_group, pull.topic), pull.queue_id, result.next_begin_offset)
             return
         self._stats.missed += 1
         if code == ResponseCode.PULL_OFFSET_MOVED and result.status is not GetStatus.OFFSET_RESET:  # that one was meant

@@ -19,7 +19,8 @@ from sprocketmq.protocol.headers.offsets import (
     UpdateConsumerOffsetRequestHeader,
 )
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.reading import MEMORY_BYTES, Boundary
+from sprocketmq.store.getting import MEMORY_BYTES
+from sprocketmq.store.reading import Boundary
 from sprocketmq.store.store import MessageStore
 
 

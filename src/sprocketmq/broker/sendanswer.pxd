@@ -1,5 +1,6 @@
 # The C types of sendanswer.py.
 from sprocketmq.protocol.command cimport Command
+from sprocketmq.protocol.extblock cimport digits, put_number
 from sprocketmq.protocol.octets cimport blank, put, put_i16, put_i32, seal, text
 from sprocketmq.protocol.send cimport SendRequest
 from sprocketmq.store.append cimport PutResult
@@ -44,12 +45,6 @@ cpdef str join_ids(bytes prefix, PutResult result)
 
 @cython.locals(offset=cython.longlong)
 cdef Py_ssize_t put_ids(unsigned char* p, Py_ssize_t at, bytes prefix, PutResult result) except -1
-
-@cython.locals(count=Py_ssize_t)
-cdef Py_ssize_t digits(unsigned long long value) noexcept
-
-@cython.locals(end=Py_ssize_t, here=Py_ssize_t)
-cdef Py_ssize_t put_number(unsigned char* p, Py_ssize_t at, unsigned long long value, Py_ssize_t count) noexcept
 
 @cython.locals(here=Py_ssize_t, q=cython.p_uchar)
 cdef Py_ssize_t put_hex(unsigned char* p, Py_ssize_t at, unsigned long long value) noexcept

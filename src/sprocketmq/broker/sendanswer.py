@@ -20,6 +20,7 @@ from sprocketmq.protocol.send import SendRequest
 from sprocketmq.store.append import PutResult
 
 if not cython.compiled:
+    from sprocketmq.protocol.extblock import digits, put_number
     from sprocketmq.protocol.octets import Octets, blank, put, put_i16, put_i32, seal, text
 
 _HEX = b"0123456789ABCDEF"
@@ -130,26 +131,6 @@ def put_ids(p: Octets, at: int, prefix: bytes, result: PutResult) -> int:
 def named(name: bytes, value_length: int) -> bytes:
     """The head of a field in a binary header."""
     return len(name).to_bytes(2, "big") + name + value_length.to_bytes(4, "big")
-
-
-def digits(value: int) -> int:
-    """How many a number that is not negative has."""
-    count = 1
-    while value >= 10:
-        value //= 10
-        count += 1
-    return count
-
-
-def put_number(p: Octets, at: int, value: int, count: int) -> int:
-    """Write `count` digits; where they end."""
-    end = at + count
-    here = end
-    while here > at:
-        here -= 1
-        p[here] = 0x30 + value % 10
-        value //= 10
-    return end
 
 
 def put_hex(p: Octets, at: int, value: int) -> int:

@@ -126,12 +126,16 @@ class Stats:
         counter.size += size
         return counter
 
-    def got(self, group: str, topic: str, queue_id: int, count: int, size: int, micros: int = 0) -> None:
+    def group(self, group: str, topic: str) -> QueueCounters:
+        """What a group gets of a topic."""
         key = f"{topic}@{group}"
         counters = self.gets.get(key)
         if counters is None:
             counters = self.gets[key] = QueueCounters()
-        counter = counters.of(queue_id)
+        return counters
+
+    def got(self, group: str, topic: str, queue_id: int, count: int, size: int, micros: int = 0) -> None:
+        counter = self.group(group, topic).of(queue_id)
         counter.count += count
         counter.size += size
         counter.micros += micros

@@ -41,3 +41,12 @@ cpdef bint is_plain(bytes value)
 
 @cython.locals(negative=bint, here=Py_ssize_t, value=cython.ulonglong, limit=cython.ulonglong)
 cdef long long integer(const unsigned char* p, Py_ssize_t at, Py_ssize_t end, int bits) except? -1
+
+@cython.locals(negative=bint, magnitude=cython.ulonglong, count=Py_ssize_t, out=bytes, p=cython.p_uchar)
+cdef bytes decimal(long long value)
+
+@cython.locals(count=Py_ssize_t)
+cdef Py_ssize_t digits(unsigned long long value) noexcept
+
+@cython.locals(end=Py_ssize_t, here=Py_ssize_t)
+cdef Py_ssize_t put_number(unsigned char* p, Py_ssize_t at, unsigned long long value, Py_ssize_t count) noexcept

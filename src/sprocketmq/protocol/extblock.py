@@ -1,5 +1,5 @@
 # cython: annotation_typing=False
-"""The ext fields of a binary header, and whole reply frames around them.
+"""The ext fields of a binary header, whole reply frames around them, and the numbers in them.
 
 block := (key_length:i16 key value_length:i32 value)*
 
@@ -150,3 +150,35 @@ def integer(p: Octets, at: int, end: int, bits: int) -> int:
     if not negative:
         return value
     return -value if value <= limit else -limit - 1
+
+
+def decimal(value: int) -> bytes:
+    negative = value < 0
+    magnitude = -value if negative else value
+    count = digits(magnitude)
+    out = blank(count + negative)
+    p = out
+    if negative:
+        p[0] = 0x2D
+    put_number(p, int(negative), magnitude, count)
+    return seal(out)
+
+
+def digits(value: int) -> int:
+    """How many a number that is not negative has."""
+    count = 1
+    while value >= 10:
+        value //= 10
+        count += 1
+    return count
+
+
+def put_number(p: Octets, at: int, value: int, count: int) -> int:
+    """Write `count` digits; where they end."""
+    end = at + count
+    here = end
+    while here > at:
+        here -= 1
+        p[here] = 0x30 + value % 10
+        value //= 10
+    return end

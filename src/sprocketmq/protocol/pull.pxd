@@ -1,10 +1,17 @@
 # The C types of pull.py.
 from sprocketmq.protocol.command cimport Command
-from sprocketmq.protocol.extblock cimport binary_reply, integer, json_reply
+from sprocketmq.protocol.extblock cimport binary_reply, decimal, integer, json_reply
 from sprocketmq.protocol.fieldwise cimport FieldwiseRequest
 from sprocketmq.protocol.octets cimport cut, text
 
 import cython
+
+cpdef enum:
+    COMMIT_OFFSET = 1
+    SUSPEND = 2
+    SUBSCRIPTION = 4
+    CLASS_FILTER = 8
+    LITE_PULL = 16
 
 cdef dict _NUMBER_OF
 
@@ -32,12 +39,6 @@ cdef class PullRequest(FieldwiseRequest):
 
 @cython.locals(request=PullRequest)
 cpdef PullRequest decode_pull(Command command)
-
-@cython.locals(body_length=Py_ssize_t, head=bytes)
-cpdef bytes encode_pull_reply(
-    Command request, int code, str remark, long long suggest_which_broker_id, long long next_begin_offset,
-    long long min_offset, long long max_offset, parts=*, int topic_sys_flag=*, int group_sys_flag=*, forbidden_type=*,
-)
 
 @cython.locals(pairs=list, fields=dict, header=bytes)
 cpdef bytes encode_pull_reply_head(

@@ -6,8 +6,6 @@ PULL_MESSAGE and LITE_PULL_MESSAGE have the same fields; the first nine in NAMES
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 try:
     import cython
 except ImportError:
@@ -19,7 +17,7 @@ from sprocketmq.protocol.fieldwise import FieldwiseRequest
 from sprocketmq.protocol.jsonheader import encode_json_header
 
 if not cython.compiled:
-    from sprocketmq.protocol.extblock import integer
+    from sprocketmq.protocol.extblock import decimal, integer
     from sprocketmq.protocol.octets import Octets, cut, text
 
 NAMES = (
@@ -28,12 +26,13 @@ NAMES = (
     "proxyFrowardClientId",
 )  # fmt: skip
 
-#: Bits of a pull's sys_flag.
-COMMIT_OFFSET = 1
-SUSPEND = 2
-SUBSCRIPTION = 4
-CLASS_FILTER = 8
-LITE_PULL = 16
+if not cython.compiled:
+    #: Bits of a pull's sys_flag.
+    COMMIT_OFFSET = 1
+    SUSPEND = 2
+    SUBSCRIPTION = 4
+    CLASS_FILTER = 8
+    LITE_PULL = 16
 
 _NUMBER_OF = {name.encode(): number for number, name in enumerate(NAMES)}
 
@@ -113,30 +112,6 @@ def decode_pull(command: Command) -> PullRequest:
     return request
 
 
-def encode_pull_reply(
-    request: Command,
-    code: int,
-    remark: str | None,
-    suggest_which_broker_id: int,
-    next_begin_offset: int,
-    min_offset: int,
-    max_offset: int,
-    parts: Sequence[bytes | memoryview] = (),
-    topic_sys_flag: int = 0,
-    group_sys_flag: int = 0,
-    forbidden_type: int | None = None,
-) -> bytes:
-    """The whole reply frame, in the request's serialization; its body is `parts`, joined once."""
-    body_length = 0
-    for part in parts:
-        body_length += len(part)
-    head = encode_pull_reply_head(
-        request, code, remark, suggest_which_broker_id, next_begin_offset, min_offset, max_offset, body_length,
-        topic_sys_flag, group_sys_flag, forbidden_type,
-    )  # fmt: skip
-    return b"".join([head, *parts]) if body_length else head
-
-
 def encode_pull_reply_head(
     request: Command,
     code: int,
@@ -152,16 +127,16 @@ def encode_pull_reply_head(
 ) -> bytes:
     """The reply frame up to its body, of which the caller sends `body_length` bytes after it."""
     pairs = [
-        b"suggestWhichBrokerId", str(suggest_which_broker_id).encode(),
-        b"nextBeginOffset", str(next_begin_offset).encode(),
-        b"minOffset", str(min_offset).encode(),
-        b"maxOffset", str(max_offset).encode(),
-        b"topicSysFlag", str(topic_sys_flag).encode(),
-        b"groupSysFlag", str(group_sys_flag).encode(),
+        b"suggestWhichBrokerId", decimal(suggest_which_broker_id),
+        b"nextBeginOffset", decimal(next_begin_offset),
+        b"minOffset", decimal(min_offset),
+        b"maxOffset", decimal(max_offset),
+        b"topicSysFlag", decimal(topic_sys_flag),
+        b"groupSysFlag", decimal(group_sys_flag),
     ]  # fmt: skip
     if forbidden_type is not None:
         pairs.append(b"forbiddenType")
-        pairs.append(str(forbidden_type).encode())
+        pairs.append(decimal(forbidden_type))
     if request.serialize_type != 0:
         return binary_reply(request.opaque, code, remark, pairs, body_length)
     if remark is None:

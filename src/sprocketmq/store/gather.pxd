@@ -1,5 +1,5 @@
 # The C types of gather.py.
-from sprocketmq.protocol.octets cimport i32, i64, same
+from sprocketmq.protocol.octets cimport blank, i32, i64, put, put_i64, same, seal
 from sprocketmq.protocol.record cimport WHOLE
 from sprocketmq.protocol.record cimport Layout as RecordLayout
 from sprocketmq.store.memory cimport as_int32, pointer
@@ -8,6 +8,7 @@ import cython
 
 cdef enum:
     ENTRY_SIZE = 20
+    SPAN_SIZE = 24
 
 cpdef enum:
     FOUND = 0
@@ -21,7 +22,6 @@ cdef class Gather:
     cdef readonly int count
     cdef readonly Py_ssize_t size
     cdef readonly long long last_commit_offset
-    cdef readonly list views
     cdef public object unit_of
     cdef public int disk_count
     cdef public Py_ssize_t disk_bytes
@@ -37,7 +37,10 @@ cdef class Gather:
     cdef long long _base
     cdef object _view
     cdef unsigned char* _p
+    cdef list _views
     cdef Py_ssize_t _start, _end
+    cdef bytes _spans
+    cdef Py_ssize_t _spans_end
 
     @cython.locals(p=cython.p_uchar, commit_offset=cython.longlong, size=int,
                    tags_code=cython.longlong)
@@ -49,16 +52,26 @@ cdef class Gather:
 
     cdef bint wanted(self, long long tags_code, object codes, object rule) except -1
 
-    @cython.locals(base=cython.longlong, at=Py_ssize_t, layout=RecordLayout)
+    @cython.locals(base=cython.longlong, at=Py_ssize_t)
     cdef bint find(self, long long commit_offset, int size) except -1
+
+    @cython.locals(layout=RecordLayout)
+    cdef bint locate(self, Py_ssize_t at, int size) except -1
 
     @cython.locals(p=cython.p_uchar, layout=RecordLayout, length=Py_ssize_t)
     cdef bint belongs(self, Py_ssize_t at, long long commit_offset) except -1
 
     @cython.locals(layout=RecordLayout)
-    cdef bint matches(self, object rule) except -1
+    cdef bint matches(self, object rule, Py_ssize_t at, int size) except -1
 
     @cython.locals(at=Py_ssize_t)
     cdef void add(self, long long commit_offset, int size) except *
 
-    cdef void close_view(self) except *
+    @cython.locals(p=cython.p_uchar)
+    cdef void close_span(self) except *
+
+    @cython.locals(
+        spans=cython.p_uchar, at=Py_ssize_t, length=Py_ssize_t, out=bytes, p=cython.p_uchar, start=Py_ssize_t,
+        end=Py_ssize_t,
+    )
+    cpdef bytes behind(self, bytes head)

@@ -1,4 +1,4 @@
-"""Reading the store: pulls, searches by time and by key, single messages, figures of a queue.
+"""Reading the store: searches by time and by key, single messages, figures of a queue. Pulls are in `getting`.
 
 Nothing here changes a file. Offsets of two kinds meet: a queue offset counts entries of one queue, a commit offset
 counts bytes of the log.
@@ -6,57 +6,20 @@ counts bytes of the log.
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import partial
 from typing import NamedTuple
 
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.properties import KEYS, UNIQUE_KEY, decode_properties
 from sprocketmq.protocol.record import Record, decode_record
 from sprocketmq.store.commitlog import CommitLog
-from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.consumequeue import ConsumeQueue
-from sprocketmq.store.consumequeue_ext import ExtTable
-from sprocketmq.store.consumequeue_format import ENTRY_SIZE, QueueEntry
-from sprocketmq.store.gather import Gather, MessageFilter
+from sprocketmq.store.consumequeue_format import QueueEntry
 from sprocketmq.store.index import MAX_RESULTS, Index
 from sprocketmq.store.queues import QueueTable
 
-TagCodes = frozenset[int] | set[int]
-
-MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-MIN_PULL_BYTES = 100
 _STORE_TIME_AT = 56
 _SYS_FLAG_AT = 36
-
-
-class GetStatus(IntEnum):
-    FOUND = 0
-    NO_MATCHED_MESSAGE = 1
-    MESSAGE_WAS_REMOVING = 2
-    OFFSET_FOUND_NULL = 3
-    OFFSET_OVERFLOW_BADLY = 4
-    OFFSET_OVERFLOW_ONE = 5
-    OFFSET_TOO_SMALL = 6
-    NO_MATCHED_LOGIC_QUEUE = 7
-    NO_MESSAGE_IN_QUEUE = 8
-    OFFSET_RESET = 9
-
-
-@dataclass(slots=True)
-class GetResult:
-    """The answer to a pull. `views` hold the records' bytes, concatenated in order; they keep their memory alive."""
-
-    status: GetStatus
-    next_begin_offset: int
-    min_offset: int
-    max_offset: int
-    views: list[memoryview] = field(default_factory=list)
-    count: int = 0
-    size: int = 0
-    suggest_pulling_from_slave: bool = False
 
 
 class QueueStats(NamedTuple):
@@ -71,70 +34,10 @@ class Boundary(IntEnum):
 
 
 class Reader:
-    def __init__(self, config: StoreConfig, log: CommitLog, queues: QueueTable, index: Index | None) -> None:
-        self.config = config
+    def __init__(self, log: CommitLog, queues: QueueTable, index: Index | None) -> None:
         self._log = log
         self._queues = queues
         self._index = index
-        self.exts: ExtTable | None = None
-        self._memory = MEMORY_BYTES * config.access_message_in_memory_max_ratio // 100
-        self.check_below = 0
-        self.get_times = 0
-        self.get_bytes = 0
-        self.found_times = 0
-
-    def get_message(
-        self, group: str, topic: str, queue_id: int, offset: int, max_count: int, max_bytes: int,
-        wanted: TagCodes | MessageFilter | None = None,
-    ) -> GetResult:  # fmt: skip
-        """The messages of a queue from `offset` on, for a consumer group.
-
-        `wanted` are the hashes of the tags a message may have, or a filter by properties, or None for every message.
-        """
-        self.get_times += 1
-        queue = self._queues.find(topic, queue_id)
-        if queue is None:
-            return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
-        low, high = queue.min_offset, queue.max_offset
-        if high == 0:
-            return GetResult(GetStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
-        if offset < low:
-            return GetResult(GetStatus.OFFSET_TOO_SMALL, low, low, high)
-        if offset == high:
-            return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
-        if offset > high:
-            return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
-        return self._gather(queue, offset, max_count, max(max_bytes, MIN_PULL_BYTES), wanted)
-
-    def _gather(
-        self, queue: ConsumeQueue, offset: int, max_count: int, max_bytes: int,
-        wanted: TagCodes | MessageFilter | None,
-    ) -> GetResult:  # fmt: skip
-        codes, rule = (wanted, None) if isinstance(wanted, frozenset | set) else (None, wanted)
-        config, low, high = self.config, queue.min_offset, queue.max_offset
-        at = offset * ENTRY_SIZE
-        base = at - at % queue.file_size
-        if base not in queue.bases:
-            next_file = (base + queue.file_size) // ENTRY_SIZE
-            return GetResult(GetStatus.OFFSET_FOUND_NULL, next_file, low, high)
-        end = min(high * ENTRY_SIZE, base + queue.file_size, at + max(config.max_filter_message_size, max_count * 20))
-        log_end = self._log.max_offset
-        gather = Gather(
-            queue.topic.encode(), queue.queue_id, self._log.view_of, self._log.file_size,
-            min(max_count, config.max_transfer_count_on_message_in_memory),
-            min(max_bytes, config.max_transfer_bytes_on_message_in_memory), log_end - self._memory, self.check_below,
-        )  # fmt: skip
-        gather.disk_count = config.max_transfer_count_on_message_in_disk
-        gather.disk_bytes = config.max_transfer_bytes_on_message_in_disk
-        if self.exts is not None:
-            gather.unit_of = partial(self.exts.unit, queue.topic, queue.queue_id)
-        gather.run(queue.view_of(base), at - base, end - base, offset, codes, rule)
-        self.found_times += gather.count
-        self.get_bytes += gather.size
-        return GetResult(
-            GetStatus(gather.status), gather.next_offset, low, high, gather.views, gather.count, gather.size,
-            log_end - gather.last_commit_offset > self._memory,
-        )  # fmt: skip
 
     def entry(self, topic: str, queue_id: int, queue_offset: int) -> QueueEntry | None:
         queue = self._queues.find(topic, queue_id)

@@ -24,6 +24,7 @@ from sprocketmq.store.consumequeue_ext import ExtTable
 from sprocketmq.store.dispatch import Dispatcher, OnDispatch
 from sprocketmq.store.files import Clock, Disk, Files, SystemClock
 from sprocketmq.store.flush import LogFlusher, QueueFlusher
+from sprocketmq.store.getting import Getter
 from sprocketmq.store.index import Index
 from sprocketmq.store.indexfile_format import IndexHeader
 from sprocketmq.store.maps import MapCache
@@ -76,7 +77,10 @@ class MessageStore:
             not config.sync_flush and not config.transient_buffer,
         )  # fmt: skip
         self.log.appender = self.appender
-        self.reader = Reader(config, self.log, self.queues, self.index)
+        self.reader = Reader(self.log, self.queues, self.index)
+        self.getter = Getter(
+            config, self.appender, self.queues.find, self.log.view_of, self.log.file_size, self.queues.file_size
+        )
         self.flusher = LogFlusher(files, self.log, config, self._flush_failed)
         self.queue_flusher = QueueFlusher(config, self._flush_queues, self.write_checkpoint)
         self.checkpoint = Checkpoint()
@@ -92,7 +96,7 @@ class MessageStore:
         self.exts = self._make_exts()
         self.put = self.appender.put
         self.put_batch = self.appender.put_batch
-        self.get_message = self.reader.get_message
+        self.get_message = self.getter.get_message
 
     def _make_index(self) -> Index | None:
         config = self.config
@@ -110,12 +114,13 @@ class MessageStore:
             return None
         exts = ExtTable(self._files, self._maps, self.layout, config.mapped_file_size_consume_queue_ext, self.queues)
         self.dispatcher.extend = exts.extend
-        self.reader.exts = self.cleaner.exts = exts
+        self.getter.exts = self.cleaner.exts = exts
         return exts
 
     def reconfigure(self, config: StoreConfig) -> None:
         """Go on with `config`, which differs from the one before in keys that may change while the store is open."""
-        self.config = self.reader.config = self.cleaner.config = config
+        self.config = self.cleaner.config = config
+        self.getter.configure(config)
         self.appender.max_message_size = config.max_message_size
         self.log.set_read_ahead(config.data_read_ahead_enable)
 
@@ -130,7 +135,7 @@ class MessageStore:
                 self.config.check_crc_on_recover,
             )  # fmt: skip
             self.report = recovery.run()
-            self.reader.check_below = self.report.end_offset
+            self.getter.check_below = self.report.end_offset
         except BaseException:
             self._lock.release()
             raise

@@ -8,6 +8,7 @@ import pytest
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import ConnectionLost
+from sprocketmq.protocol.bodies.topic import PERM_READ
 from sprocketmq.protocol.command import Command
 
 from .conftest import Connect, StartBroker
@@ -20,12 +21,32 @@ SUSPEND, SUBSCRIPTION = 2, 4
 async def test_a_pull_brings_the_messages_and_where_to_go_on(caller: Caller, serialize_type: int) -> None:
     for number in range(5):
         await caller.send(body=b"%d" % number)
-    answer = await caller.pull(offset=1, count=3, serialize_type=serialize_type)
-    assert answer.code == ResponseCode.SUCCESS
-    assert bodies(answer) == [b"1", b"2", b"3"]
-    found = fields(answer)
-    assert (found["nextBeginOffset"], found["minOffset"], found["maxOffset"]) == ("4", "0", "5")
-    assert found["suggestWhichBrokerId"] == "0"
+    for _way in range(2):  # the second goes the straight way
+        answer = await caller.pull(offset=1, count=3, serialize_type=serialize_type)
+        assert (answer.code, answer.remark) == (ResponseCode.SUCCESS, None)
+        assert bodies(answer) == [b"1", b"2", b"3"]
+        assert fields(answer) == {
+            "nextBeginOffset": "4", "minOffset": "0", "maxOffset": "5", "suggestWhichBrokerId": "0",
+            "topicSysFlag": "0", "groupSysFlag": "0",
+        }  # fmt: skip
+
+
+async def test_messages_between_those_of_other_queues_are_gathered(caller: Caller) -> None:
+    for number in range(12):
+        await caller.send(body=b"%d" % number, queue_id=number % 3 // 2)
+    for _way in range(2):
+        assert bodies(await caller.pull(queue_id=0)) == [b"%d" % number for number in range(12) if number % 3 < 2]
+        assert bodies(await caller.pull(queue_id=1)) == [b"2", b"5", b"8", b"11"]
+
+
+async def test_what_is_pulled_is_counted_on_either_way(broker: Broker, caller: Caller) -> None:
+    for _ in range(3):
+        await caller.send()
+    for way in range(1, 4):
+        await caller.pull(count=2)
+        counter = broker.stats.gets["T@G"]
+        assert (counter.count, broker.stats.found, broker.offsets.pulled["T@G"]) == (2 * way, way, {0: 2})
+        assert counter.size * 3 == broker.store.log.max_offset * 2 * way
 
 
 @pytest.mark.parametrize(
@@ -74,19 +95,32 @@ async def test_without_property_filters_sql92_is_refused(start_broker: StartBrok
 
 async def test_a_pull_may_commit(broker: Broker, caller: Caller) -> None:
     await caller.send()
-    await caller.pull(sys_flag=5, commit=1)
-    assert broker.offsets.query("G", "T", 0) == 1
+    for committed in (1, 0):
+        await caller.pull(sys_flag=5, commit=committed)
+        assert broker.offsets.query("G", "T", 0) == committed
 
 
 async def test_what_may_not_be_pulled_is_refused_with_its_code(broker: Broker, caller: Caller) -> None:
     assert (await caller.pull("unknown")).code == ResponseCode.TOPIC_NOT_EXIST
     await caller.send()
+    assert (await caller.pull()).code == ResponseCode.SUCCESS  # the next would go the straight way
     assert (await caller.pull(queue_id=4)).code == ResponseCode.INVALID_PARAMETER
     config = broker.topics.configs["T"]
     broker.topics.put(replace(config, perm=2))
     refused = await caller.pull()
     assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "3")
     broker.topics.put(config)
+    assert (await caller.pull()).code == ResponseCode.SUCCESS
+    broker.groups.forbid("G", "T", PERM_READ, forbidden=True)
+    refused = await caller.pull()
+    assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "5")
+    broker.groups.forbid("G", "T", PERM_READ, forbidden=False)
+    assert (await caller.pull()).code == ResponseCode.SUCCESS
+    broker.settings.update({"brokerPermission": "2"}, 0)
+    refused = await caller.pull()
+    assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "1")
+    broker.settings.update({"brokerPermission": "6"}, 0)
+    assert (await caller.pull()).code == ResponseCode.SUCCESS
     broker.groups.put(replace(broker.groups.configs["G"], consume_enable=False))
     refused = await caller.pull()
     assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "2")
@@ -104,8 +138,15 @@ async def test_without_a_text_the_heartbeat_subscription_counts(caller: Caller) 
     await caller.send(body=b"b", TAGS="B")
     assert (await caller.pull(sys_flag=0)).code == ResponseCode.SUBSCRIPTION_NOT_EXIST  # nobody of the group is here
     await caller.heartbeat("G", "c1", wants("T", "B", version=5))
-    assert bodies(await caller.pull(sys_flag=0, sub_version=5)) == [b"b"]
-    assert (await caller.pull(sys_flag=0, sub_version=6)).code == ResponseCode.SUBSCRIPTION_NOT_LATEST
+    for _way in range(2):
+        assert bodies(await caller.pull(sys_flag=0, sub_version=5)) == [b"b"]
+        assert (await caller.pull(sys_flag=0, sub_version=6)).code == ResponseCode.SUBSCRIPTION_NOT_LATEST
+        assert bodies(await caller.pull(expression="A")) == [b"a"]
+    await caller.heartbeat("G", "c1", wants("T", "A || B", version=7))
+    assert bodies(await caller.pull(sys_flag=0, sub_version=7)) == [b"a", b"b"]
+    await caller(RequestCode.UNREGISTER_CLIENT, clientID="c1", consumerGroup="G")
+    assert (await caller.pull(sys_flag=0, sub_version=7)).code == ResponseCode.SUBSCRIPTION_NOT_EXIST
+    await caller.heartbeat("G", "c1", wants("T", "B", version=8))
     await caller.send("U")
     assert (await caller.pull("U", sys_flag=0)).code == ResponseCode.SUBSCRIPTION_NOT_EXIST
 
@@ -124,6 +165,7 @@ async def test_lite_pulls_can_be_switched_off(start_broker: StartBroker) -> None
 async def test_a_pending_reset_moves_the_next_pull_once(broker: Broker, caller: Caller) -> None:
     for _ in range(4):
         await caller.send()
+    assert len(bodies(await caller.pull())) == 4  # opens the straight way
     broker.offsets.commit("G", "T", 0, 4)
     broker.offsets.reset("G", "T", 0, 1)
     broker.offsets.commit("G", "T", 0, 4)  # from a consumer that does not know yet

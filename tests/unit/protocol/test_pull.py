@@ -8,7 +8,7 @@ from sprocketmq.codes import SerializeType
 from sprocketmq.errors import CommandError
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame import FrameDecoder, encode_frame
-from sprocketmq.protocol.pull import NAMES, PullRequest, decode_pull, encode_pull_reply, encode_pull_reply_head
+from sprocketmq.protocol.pull import NAMES, PullRequest, decode_pull, encode_pull_reply_head
 
 from . import golden
 
@@ -77,13 +77,11 @@ def test_a_wrong_number_is_named(serialize_type: int, name: str) -> None:
 def test_golden_replies(entry: dict[str, Any]) -> None:
     (theirs,) = FrameDecoder().feed(golden.content("frames", entry))
     ext = {name: int(value) for name, value in entry["extFields"].items()}
-    parts: list[bytes | memoryview] = [theirs.body[:10], memoryview(theirs.body)[10:]] if theirs.body else []
-    (reply,) = FrameDecoder().feed(
-        encode_pull_reply(
-            sent(None, theirs.serialize_type), entry["code"], entry["remark"], ext["suggestWhichBrokerId"],
-            ext["nextBeginOffset"], ext["minOffset"], ext["maxOffset"], parts,
-        )
+    head = encode_pull_reply_head(
+        sent(None, theirs.serialize_type), entry["code"], entry["remark"], ext["suggestWhichBrokerId"],
+        ext["nextBeginOffset"], ext["minOffset"], ext["maxOffset"], len(theirs.body),
     )  # fmt: skip
+    (reply,) = FrameDecoder().feed(head + theirs.body)
     assert reply.ext_fields == {"topicSysFlag": "0", "groupSysFlag": "0", **entry["extFields"]}
     assert (reply.code, reply.opaque, reply.remark, reply.body) == (entry["code"], 9, entry["remark"], theirs.body)
 

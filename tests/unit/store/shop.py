@@ -64,8 +64,8 @@ def read_all(store: MessageStore, topic: str = "T", queue_id: int = 0) -> list[R
     records: list[Record] = []
     offset = store.min_offset(topic, queue_id)
     while offset < store.max_offset(topic, queue_id):
-        result = store.get_message("g", topic, queue_id, offset, 32, 1 << 20)
-        records += decode_records(b"".join(result.views))
+        result = store.get_message(topic, queue_id, offset, 32, 1 << 20)
+        records += decode_records(result.records)
         assert result.next_begin_offset > offset
         offset = result.next_begin_offset
     return records

@@ -10,7 +10,7 @@ from tests.unit.store.shop import FakeClock, bodies, open_store, put
 
 from sprocketmq.store.append import PutStatus
 from sprocketmq.store.files import Disk
-from sprocketmq.store.reading import GetStatus
+from sprocketmq.store.getting import GetStatus
 from sprocketmq.store.store import MessageStore
 
 HOUR_MS = 3_600_000
@@ -55,7 +55,7 @@ def test_expired_files_go_at_the_appointed_hour(tmp_path: Path, clock: FakeClock
     entry = store.reader.entry("T", 0, low)
     assert entry is not None
     assert entry.commit_offset >= store.log.min_offset
-    assert store.get_message("g", "T", 0, low - 1, 1, 100).status is GetStatus.OFFSET_TOO_SMALL
+    assert store.get_message("T", 0, low - 1, 1, 100).status is GetStatus.OFFSET_TOO_SMALL
     assert len(bodies(store)) == before - low
     store.close()
     store = open_store(tmp_path, clock)
@@ -125,11 +125,11 @@ def test_index_files_of_deleted_records_go_too(tmp_path: Path, clock: FakeClock)
 
 def test_a_view_outlives_the_file_it_came_from(tmp_path: Path, clock: FakeClock) -> None:
     store = fill(tmp_path, clock, MeteredDisk())
-    held = store.get_message("g", "T", 0, 0, 1, 1 << 20)
-    copy = bytes(held.views[0])
+    held = store.get_message("T", 0, 0, 1, 1 << 20)
+    copy = held.records
     store.cleaner.delete_soon()
     store.cleaner.run()
-    assert bytes(held.views[0]) == copy
+    assert held.records == copy
     store.close()
 
 

@@ -55,10 +55,10 @@ def test_a_filter_gets_the_unit_and_the_real_tag(tmp_path: Path) -> None:
         def matches_properties(self, properties: bytes) -> bool:
             return True
 
-    ruled = store.get_message("g", "T", 0, 0, 32, 1 << 20, LongTag())
-    tagged = store.get_message("g", "T", 0, 0, 32, 1 << 20, frozenset({tags_code("bb")}))
+    ruled = store.get_message("T", 0, 0, 32, 1 << 20, LongTag())
+    tagged = store.get_message("T", 0, 0, 32, 1 << 20, frozenset({tags_code("bb")}))
     for result in (ruled, tagged):
-        assert [r.body for r in decode_records(b"".join(result.views))] == [b"2"]
+        assert [r.body for r in decode_records(result.records)] == [b"2"]
     store.close()
 
 

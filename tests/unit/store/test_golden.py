@@ -10,7 +10,8 @@ from tests.stores import NAMES, GoldenStore, unpack
 
 from sprocketmq.protocol.record import decode_record, decode_records
 from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.reading import Boundary, GetStatus
+from sprocketmq.store.getting import GetStatus
+from sprocketmq.store.reading import Boundary
 from sprocketmq.store.store import MessageStore
 
 FOREVER = 1 << 62
@@ -59,9 +60,9 @@ def test_every_message_is_pulled_as_java_reads_it(golden: GoldenStore) -> None:
     for topic, queue_id, queue in queues(golden.expect):
         pulled, offset = [], queue["minOffset"]
         while offset < queue["maxOffset"]:
-            result = store.get_message("g", topic, queue_id, offset, 32, 1 << 20)
+            result = store.get_message(topic, queue_id, offset, 32, 1 << 20)
             assert result.status is GetStatus.FOUND
-            pulled += decode_records(b"".join(result.views))
+            pulled += decode_records(result.records)
             offset = result.next_begin_offset
         assert [(r.queue_offset, r.commit_offset, r.size, r.store_timestamp) for r in pulled] == [
             (m["queueOffset"], m["physicalOffset"], m["size"], m["storeTimestamp"]) for m in queue["messages"]
@@ -105,8 +106,8 @@ def test_writing_goes_on_where_java_stopped(golden: GoldenStore) -> None:
     assert first.commit_offset == (end if first.size + 8 <= room else end + room) or len(topic) > 127
     if first.ok:
         assert first.queue_offset == queue["maxOffset"]
-        result = store.get_message("g", topic, queue_id, first.queue_offset, 1, 1 << 20)
-        assert decode_record(result.views[0]).body == b"ours"
+        result = store.get_message(topic, queue_id, first.queue_offset, 1, 1 << 20)
+        assert decode_record(result.records).body == b"ours"
         assert [r.body for r in store.reader.query(topic, "our-key", 5, 0, FOREVER)] == [b"ours"]
     store.close()
     again = reopen(golden)

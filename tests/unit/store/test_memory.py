@@ -19,7 +19,7 @@ def fill(store: MessageStore, messages: int) -> None:
     for number in range(messages):
         values = properties(KEYS=f"k{number}", UNIQ_KEY=f"u{number}", TAGS=f"t{number}")
         store.put("T", number % 4, 0, 0, b"body", values, START_MS, HOST, 0, 0)
-        store.get_message("g", "T", number % 4, number // 4, 32, 1 << 20)
+        store.get_message("T", number % 4, number // 4, 32, 1 << 20)
 
 
 def allocated() -> int:

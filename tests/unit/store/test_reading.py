@@ -8,7 +8,8 @@ from tests.unit.store.shop import START_MS, FakeClock, bodies, open_store, put
 from sprocketmq.protocol.hashing import tags_code
 from sprocketmq.protocol.record import decode_records
 from sprocketmq.store.consumequeue_ext_format import ExtUnit
-from sprocketmq.store.reading import Boundary, GetStatus
+from sprocketmq.store.getting import GetStatus
+from sprocketmq.store.reading import Boundary
 from sprocketmq.store.store import MessageStore
 
 
@@ -35,32 +36,32 @@ def store(tmp_path: Path) -> MessageStore:
 def test_a_pull_answers_with_rocketmqs_statuses(
     store: MessageStore, topic: str, offset: int, status: GetStatus, next_offset: int
 ) -> None:
-    result = store.get_message("g", topic, 0, offset, 32, 1 << 20)
+    result = store.get_message(topic, 0, offset, 32, 1 << 20)
     assert (result.status, result.next_begin_offset) == (status, next_offset)
 
 
 def test_a_queue_without_messages_says_so(store: MessageStore) -> None:
     store.watch("T", 5)
-    assert store.get_message("g", "T", 5, 0, 1, 100).status is GetStatus.NO_MESSAGE_IN_QUEUE
+    assert store.get_message("T", 5, 0, 1, 100).status is GetStatus.NO_MESSAGE_IN_QUEUE
 
 
 def test_a_pull_keeps_its_limits_but_gives_one_message_at_least(store: MessageStore) -> None:
-    assert store.get_message("g", "T", 0, 0, 3, 1 << 20).count == 3
-    assert store.get_message("g", "T", 0, 0, 32, 1).count == 1
-    size = store.get_message("g", "T", 0, 0, 1, 1).size
-    assert store.get_message("g", "T", 0, 0, 32, size * 2 + 1).count == 2
+    assert store.get_message("T", 0, 0, 3, 1 << 20).count == 3
+    assert store.get_message("T", 0, 0, 32, 1).count == 1
+    size = store.get_message("T", 0, 0, 1, 1).size
+    assert store.get_message("T", 0, 0, 32, size * 2 + 1).count == 2
 
 
-def test_neighbours_in_the_log_leave_as_one_view(store: MessageStore) -> None:
-    result = store.get_message("g", "T", 0, 0, 20, 1 << 20)
-    assert (result.count, len(result.views)) == (20, 1)
-    assert [r.queue_offset for r in decode_records(result.views[0])] == list(range(20))
+def test_neighbours_in_the_log_leave_together(store: MessageStore) -> None:
+    result = store.get_message("T", 0, 0, 20, 1 << 20)
+    assert result.count == 20
+    assert [r.queue_offset for r in decode_records(result.records)] == list(range(20))
 
 
 def test_tags_are_filtered_by_hash(store: MessageStore) -> None:
-    result = store.get_message("g", "T", 0, 0, 32, 1 << 20, frozenset({tags_code("b")}))
-    assert [int(r.body) for r in decode_records(b"".join(result.views))] == list(range(1, 20, 2))
-    nothing = store.get_message("g", "T", 0, 0, 32, 1 << 20, frozenset({1}))
+    result = store.get_message("T", 0, 0, 32, 1 << 20, frozenset({tags_code("b")}))
+    assert [int(r.body) for r in decode_records(result.records)] == list(range(1, 20, 2))
+    nothing = store.get_message("T", 0, 0, 32, 1 << 20, frozenset({1}))
     assert (nothing.status, nothing.next_begin_offset, nothing.count) == (GetStatus.NO_MATCHED_MESSAGE, 20, 0)
 
 
@@ -72,8 +73,8 @@ def test_a_rule_sees_the_entry_and_then_the_properties(store: MessageStore) -> N
         def matches_properties(self, properties: bytes) -> bool:
             return b"N\x013\x02" in properties
 
-    result = store.get_message("g", "T", 0, 0, 32, 1 << 20, Third())
-    assert [r.body for r in decode_records(b"".join(result.views))] == [b"3"]
+    result = store.get_message("T", 0, 0, 32, 1 << 20, Third())
+    assert [r.body for r in decode_records(result.records)] == [b"3"]
     assert result.next_begin_offset == 20
 
 
@@ -110,7 +111,7 @@ def test_a_slow_consumer_is_sent_to_a_slave(tmp_path: Path) -> None:
     store = open_store(tmp_path, access_message_in_memory_max_ratio=0)
     for _ in range(40):
         put(store)
-    result = store.get_message("g", "T", 0, 0, 32, 1 << 20)
+    result = store.get_message("T", 0, 0, 32, 1 << 20)
     assert result.suggest_pulling_from_slave
     assert result.count == store.config.max_transfer_count_on_message_in_disk
     store.close()
@@ -126,6 +127,6 @@ def test_a_damaged_record_is_passed_over(tmp_path: Path) -> None:
     path.write_bytes(data)
     store = open_store(tmp_path)
     assert bodies(store) == [b"message 0", b"message 1", b"message 3", b"message 4"]
-    alone = store.get_message("g", "T", 0, 2, 1, 1 << 20)
+    alone = store.get_message("T", 0, 2, 1, 1 << 20)
     assert alone.next_begin_offset > 2
     store.close()

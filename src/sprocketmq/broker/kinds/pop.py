@@ -45,7 +45,7 @@ from sprocketmq.protocol.properties import POP_CK, decode_properties, encode_pro
 from sprocketmq.protocol.record import Record, decode_records, encode_record
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.files import Clock
-from sprocketmq.store.reading import GetResult, GetStatus
+from sprocketmq.store.getting import GetResult, GetStatus
 from sprocketmq.store.store import MessageStore
 
 MAX_MESSAGES = 32
@@ -250,11 +250,11 @@ class PopProcessors:
         self, topic: str, group: str, queue_id: int, left: int, wanted: Wanted, init_mode: int = FROM_MIN
     ) -> GetResult:
         offset = self._offset(topic, group, queue_id, init_mode)
-        result = self._store.get_message(group, topic, queue_id, offset, left, MAX_BYTES, wanted)
+        result = self._store.get_message(topic, queue_id, offset, left, MAX_BYTES, wanted)
         if result.status in _MOVED:
             self._offsets.commit(group, topic, queue_id, result.next_begin_offset)
             begin = result.next_begin_offset
-            result = self._store.get_message(group, topic, queue_id, begin, left, MAX_BYTES, wanted)
+            result = self._store.get_message(topic, queue_id, begin, left, MAX_BYTES, wanted)
         return result
 
     def _offset(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
@@ -283,9 +283,10 @@ class PopProcessors:
         taken.rest += max(0, result.max_offset - result.next_begin_offset)
         if result.status is not GetStatus.FOUND:
             return []
-        records = list(decode_records(b"".join(result.views)))
+        data = result.records
+        records = list(decode_records(data))
         if flag == NORMAL:
-            taken.messages += map(bytes, result.views)
+            taken.messages.append(data)
         else:
             start = records[0].queue_offset
             taken.messages += [self._as_asked(record, asked, taken, flag, start, invisible_time) for record in records]
