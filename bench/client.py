@@ -45,11 +45,7 @@ ROUNDS = 3
 async def produce(nameserver: str, topic: str, count: int) -> None:
     settings = ProducerSettings(batching=Batching(max_bytes=512 * 1024, max_messages=4096, buffer_messages=20_000))
     async with Producer("bench", nameserver, settings=settings) as producer:
-        submit, futures = producer.submit, []
-        for _ in range(count):
-            if producer.is_full:
-                await producer.room()
-            futures.append(submit(Message(topic, BODY)))
+        futures = await producer.enqueue_all(Message(topic, BODY) for _ in range(count))
         await producer.flush()
         assert all(future.result().ok for future in futures)
 

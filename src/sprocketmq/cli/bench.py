@@ -67,7 +67,7 @@ async def _batched(options: ClientOptions, topic: str, body: bytes, count: int) 
     from sprocketmq.client import Message, Producer
 
     async with Producer("sprocket-bench", options) as producer:
-        futures = [await producer.enqueue(Message(topic, body)) for _ in range(count)]
+        futures = await producer.enqueue_all(Message(topic, body) for _ in range(count))
         await producer.flush()
         for future in futures:
             future.result()

@@ -56,7 +56,7 @@ async def _send(
     from sprocketmq.client.producer import Producer
 
     async with Producer(group, options) as producer:
-        futures = [await producer.enqueue(Message(topic, body, **how)) for body in bodies]
+        futures = await producer.enqueue_all(Message(topic, body, **how) for body in bodies)
         await producer.flush()
         return [await future for future in futures]
 

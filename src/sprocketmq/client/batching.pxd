@@ -34,6 +34,9 @@ cdef class Batcher:
     @cython.locals(topic=_Topic)
     cpdef ReceiptFuture submit(self, Message message)
 
+    @cython.locals(message=Message)
+    cpdef bint submit_some(self, object messages, list futures) except -1
+
     cdef ReceiptFuture _add_keyed(self, _Topic topic, Message message, str extra, ReceiptFuture future)
 
     @cython.locals(batch=_Batch, content=Accumulator, index=Py_ssize_t, size=Py_ssize_t)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from sprocketmq.client.accumulator import MAX_MESSAGES, Accumulator
 from sprocketmq.client.answers import receipt_of
@@ -111,6 +111,14 @@ class Batcher:
         if message.sharding_key is None:
             return self._add(topic, None, message, "", None)
         return self._add_keyed(topic, message, "", None)
+
+    def submit_some(self, messages: Iterator[Message], futures: list[ReceiptFuture]) -> bool:
+        """Submit until the buffer is full; False when there was room for all of them."""
+        for message in messages:
+            futures.append(self.submit(message))
+            if self._count >= self._most_messages or self._bytes >= self._most_bytes:
+                return True
+        return False
 
     async def room(self) -> None:
         """Wait until the buffer takes more, no longer than a delivery may take."""

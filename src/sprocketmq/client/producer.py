@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Self, Unpack
 
@@ -179,14 +179,23 @@ class Producer:
 
         Returns at once, and raises Overloaded when the buffer is full: `await room()` then.
         """
-        if self._batcher is None:
-            raise Closed("the producer is not started, or was stopped")
-        return self._batcher.submit(message)
+        return self._open_batcher().submit(message)
 
     async def enqueue(self, message: Message) -> ReceiptFuture:
         """As `submit`, but waits while the buffer is full."""
         await self.room()
         return self.submit(message)
+
+    async def enqueue_all(self, messages: Iterable[Message]) -> list[ReceiptFuture]:
+        """As `enqueue`, for many messages, and the quickest way to send them; one future per message, in their order.
+
+        What was enqueued before an error stays enqueued.
+        """
+        left, futures = iter(messages), list[ReceiptFuture]()
+        await self.room()
+        while self._open_batcher().submit_some(left, futures):
+            await self.room()
+        return futures
 
     @property
     def is_full(self) -> bool:
@@ -237,6 +246,11 @@ class Producer:
         await request_reply.reply(self.sender, request, body, self.deadline())
 
     # -- inside -----------------------------------------------------------------------------------------------------
+
+    def _open_batcher(self) -> Batcher:
+        if self._batcher is None:
+            raise Closed("the producer is not started, or was stopped")
+        return self._batcher
 
     async def _send_carefully(
         self, message: Message, timeout: float | None, queue: MessageQueue | None, selector: QueueSelector | None

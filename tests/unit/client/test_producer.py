@@ -11,7 +11,7 @@ from sprocketmq.client.hooks import SendContext
 from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.message import Message, SendStatus
 from sprocketmq.client.producer import Producer
-from sprocketmq.client.settings import ProducerSettings
+from sprocketmq.client.settings import Batching, ProducerSettings
 from sprocketmq.client.transaction import TransactionState
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
@@ -148,6 +148,20 @@ async def test_explicit_batch_is_split_to_the_limit(make: type[Producer], transp
     assert len({receipt.message_id for receipt in receipts}) == 10
     with pytest.raises(InvalidMessage):
         make("g", "ns").encoder.parts([Message("T", b"x"), Message("U", b"x")])
+
+
+async def test_many_are_enqueued_in_order_while_there_is_room(make: type[Producer], transport: FakeTransport) -> None:
+    settings = ProducerSettings(batching=Batching(max_messages=3, buffer_messages=7))
+    async with make("g", "ns", settings=settings) as producer:
+        futures = await producer.enqueue_all(Message("T", b"%d" % i) for i in range(50))
+        with pytest.raises(InvalidMessage):
+            await producer.enqueue_all([Message("T", b"50"), Message("T", b"")])
+    bodies = [body for command in transport.commands(BATCH) for body in batch_bodies(command.body)]
+    assert sorted(map(int, bodies)) == list(range(51))
+    places = {(future.result().queue, future.result().queue_offset) for future in futures}
+    assert len(places) == 50
+    with pytest.raises(Closed):
+        await producer.enqueue_all([Message("T", b"x")])
 
 
 async def test_transaction_commits_and_rolls_back(make: type[Producer], transport: FakeTransport) -> None:
