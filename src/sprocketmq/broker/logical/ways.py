@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from sprocketmq.broker.logical.ask import LogicalAsk
 from sprocketmq.broker.logical.items import (
     is_decided,
     is_ended,
@@ -20,6 +20,7 @@ from sprocketmq.broker.logical.items import (
     to_physical,
     within,
 )
+from sprocketmq.broker.logical.mappings import LogicalQueue
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.bodies.mapping import LogicQueueMappingItem
@@ -27,11 +28,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.pull import COMMIT_OFFSET, SUSPEND
 from sprocketmq.protocol.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED
 
-if TYPE_CHECKING:
-    from sprocketmq.broker.logical.mappings import LogicalQueue
-    from sprocketmq.broker.logical.requests import LogicalAsk
-
-Way = Callable[["LogicalAsk"], Awaitable[Command]]
+Way = Callable[[LogicalAsk], Awaitable[Command]]
 
 _END = 1 << 63
 #: While nobody has decided where a new leader begins, a pull at the end of the old one is held back for so long.
@@ -48,7 +45,7 @@ async def send(ask: LogicalAsk) -> Command:
     fields = dict(reply.ext_fields or {})
     if "queueOffset" in fields:
         fields["queueId"] = str(ask.queue.queue_id)
-        if ask.number(ask.flag_field) & TRANSACTION_MASK != TRANSACTION_PREPARED:
+        if ask.sys_flag & TRANSACTION_MASK != TRANSACTION_PREPARED:
             fields["queueOffset"] = str(to_logical(leader, int(fields["queueOffset"])))
     return ask.request.reply(reply.code, reply.remark, ext_fields=fields)
 
@@ -61,7 +58,7 @@ async def pull(ask: LogicalAsk) -> Command:
     await _commit_with(ask)
     item, offset = _place_of(ask, ask.number("queueOffset"))
     is_leader = item.gen == ask.queue.leader.gen
-    flags = ask.number("sysFlag") & ~(COMMIT_OFFSET if is_leader else COMMIT_OFFSET | SUSPEND)
+    flags = ask.sys_flag & ~(COMMIT_OFFSET if is_leader else COMMIT_OFFSET | SUSPEND)
     count = ask.number("maxMsgNums")
     if is_ended(item):
         count = min(count, item.end_offset - offset)
@@ -69,7 +66,7 @@ async def pull(ask: LogicalAsk) -> Command:
     if "nextBeginOffset" not in (reply.ext_fields or {}):
         return _passed_on(ask, reply)
     answer = _turned(ask, item, offset, reply)
-    if answer.code == ResponseCode.PULL_NOT_FOUND and not is_leader and ask.number("sysFlag") & SUSPEND:
+    if answer.code == ResponseCode.PULL_NOT_FOUND and not is_leader and ask.sys_flag & SUSPEND:
         await asyncio.sleep(min(_UNDECIDED_SECONDS, ask.number("suspendTimeoutMillis") / 1000))
     return answer
 
@@ -84,7 +81,7 @@ def _place_of(ask: LogicalAsk, logical: int) -> tuple[LogicQueueMappingItem, int
 
 async def _commit_with(ask: LogicalAsk) -> None:
     """A pull may carry a commit, of an offset that another item may hold."""
-    if ask.number("sysFlag") & COMMIT_OFFSET and ask.number("commitOffset") >= 0:
+    if ask.sys_flag & COMMIT_OFFSET and ask.number("commitOffset") >= 0:
         with suppress(RequestRefused):  # a holder that is away keeps nobody from reading; commits come again
             await _commit(ask, ask.number("commitOffset"))
 
