@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from tests.peers.java_peer import JavaPeer
 from tests.peers.messages import Outgoing, Queue, Sent
 from tests.peers.servers import Broker
 from tests.peers.sprocket import SprocketBroker, SprocketNameServer
+
+from sprocketmq.client import PullConsumer, PullSettings
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
@@ -52,6 +55,17 @@ def bodies(number: int, first: int = 0) -> list[bytes]:
     return [f"body-{each}".encode() for each in range(first, first + number)]
 
 
+async def read_by_python(nameserver: str, topic: str, group: str) -> list[bytes]:
+    """What our own client finds in the topic, over the move."""
+    read: list[bytes] = []
+    first = PullSettings(consume_from="first")
+    async with asyncio.timeout(30), PullConsumer(group, nameserver, settings=first) as consumer:
+        await consumer.subscribe(topic)
+        while len(read) < 40:
+            read += [message.body for message in await consumer.poll(timeout=1)]
+    return sorted(read)
+
+
 def test_a_topic_moves_and_keeps_its_queues(
     brokers: TwoBrokers, java_533: JavaPeer, mqadmin: RunMqAdmin, unique: Unique
 ) -> None:
@@ -86,6 +100,7 @@ def test_a_topic_moves_and_keeps_its_queues(
     with java_533.push_consumer(late, brokers.address, [topic]) as consumer:
         everything = consumer.wait_bodies(bodies(40))
         assert len(everything) == 40
+    assert asyncio.run(read_by_python(brokers.address, topic, unique("python"))) == sorted(bodies(40))
     status = mqadmin("5.3.3", "topicStatus", *at).stdout
     assert len(re.findall(rf"^{LOGICAL}\s", status, re.M)) == QUEUES, status
 

@@ -32,6 +32,7 @@ RETRIABLE_CODES = frozenset(
         ResponseCode.NOT_IN_CURRENT_UNIT,
         ResponseCode.FLOW_CONTROL,
         ResponseCode.GO_AWAY,
+        ResponseCode.NOT_LEADER_FOR_QUEUE,
     )
 )
 

@@ -7,6 +7,7 @@ from enum import Enum
 
 from sprocketmq.client.errors import Refused
 from sprocketmq.client.instance import ClientInstance
+from sprocketmq.client.logical import in_logical_queue
 from sprocketmq.client.received import ReceivedMessage, split_records
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.codes import RequestCode, ResponseCode, SerializeType
@@ -103,5 +104,11 @@ async def pull(instance: ClientInstance, group: str, asked: PullRequest, broker_
         int(ext["minOffset"]),
         int(ext["maxOffset"]),
         int(ext.get("suggestWhichBrokerId", 0)),
-        answer.body if status is PullStatus.FOUND else b"",
+        records_of(answer, asked.queue) if status is PullStatus.FOUND else b"",
     )
+
+
+def records_of(answer: Command, queue: MessageQueue) -> bytes:
+    """What a pull has brought; of a logical queue, with the places in it."""
+    delta = (answer.ext_fields or {}).get("offsetDelta")
+    return answer.body if not delta else in_logical_queue(answer.body, queue.queue_id, int(delta))

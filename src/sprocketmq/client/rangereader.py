@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from sprocketmq.client.blocking import BlockingCluster, BlockingConnection, refused
 from sprocketmq.client.errors import ClientError
-from sprocketmq.client.pulls import PullRequest, PullStatus
+from sprocketmq.client.pulls import PullRequest, PullStatus, records_of
 from sprocketmq.client.subscription import ALL, Subscription
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -121,9 +121,10 @@ class RangeReader:
             raise refused(reply, self.queue.broker_name)
         following = int(ext["nextBeginOffset"])
         if status is PullStatus.FOUND:
-            return Pulled(step.at, max(following, step.at + 1), reply.body)
+            return Pulled(step.at, max(following, step.at + 1), records_of(reply, self.queue))
         if status is PullStatus.NO_MATCH and following > step.at:
-            return Pulled(step.at, following, b"", lost=not self._filtered)
+            is_gap = "offsetDelta" in ext  # between two parts of a logical queue, where no message ever was
+            return Pulled(step.at, following, b"", lost=not self._filtered and not is_gap)
         if status is PullStatus.OFFSET_MOVED and following > step.at:
             return Pulled(step.at, following, b"", lost=True)
         return Pulled(step.at, step.end, b"", lost=True)  # the queue ends before it

@@ -3,7 +3,8 @@
 A route is what a nameserver says of one topic: brokers with their addresses, and how many queues each has. From it come
     write queues    on brokers whose master is known and whose permission allows writing
     read queues     whose permission allows reading, on master or slave
-both sorted, so that every client sees the same order.
+both sorted, so that every client sees the same order. The queues of a static topic are its logical ones, each on the
+broker that leads it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from sprocketmq.client.errors import ClientError, NoRoute, Refused
+from sprocketmq.client.logical import leaders
 from sprocketmq.client.transport import NameServers
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol import bodies
@@ -39,17 +41,22 @@ class Route:
     write_counts: Mapping[str, int]
     read_counts: Mapping[str, int]
     order_conf: str = ""
+    logical: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of a static topic: broker name to queue ids
 
     @cached_property
     def write_queues(self) -> tuple[MessageQueue, ...]:
         if self.order_conf:  # a fixed list keeps an ordered topic in order while a broker is away
             return _ordered(self.topic, self.order_conf)
         with_master = {name: n for name, n in self.write_counts.items() if MASTER in self.addresses.get(name, {})}
-        return _queues(self.topic, with_master)
+        return self._queues(with_master)
 
     @cached_property
     def read_queues(self) -> tuple[MessageQueue, ...]:
-        return _queues(self.topic, self.read_counts)
+        return self._queues(self.read_counts)
+
+    def _queues(self, counts: Mapping[str, int]) -> tuple[MessageQueue, ...]:
+        ids = {name: self.logical.get(name, ()) if self.logical else range(counts[name]) for name in sorted(counts)}
+        return tuple(MessageQueue(self.topic, name, queue_id) for name in ids for queue_id in ids[name])
 
     def master(self, broker_name: str) -> str | None:
         return self.addresses.get(broker_name, {}).get(MASTER)
@@ -68,11 +75,8 @@ class Route:
             {q.broker_name: q.write_queue_nums for q in data.queue_datas if q.perm & PERM_WRITE},
             {q.broker_name: q.read_queue_nums for q in data.queue_datas if q.perm & PERM_READ},
             data.order_topic_conf or "",
+            leaders(data.topic_queue_mapping_by_broker),
         )
-
-
-def _queues(topic: str, counts: Mapping[str, int]) -> tuple[MessageQueue, ...]:
-    return tuple(MessageQueue(topic, name, i) for name in sorted(counts) for i in range(counts[name]))
 
 
 def _ordered(topic: str, conf: str) -> tuple[MessageQueue, ...]:

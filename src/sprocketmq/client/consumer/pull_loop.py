@@ -90,6 +90,8 @@ class PullLoop:
             return
         if refused.code in _UNKNOWN_HERE:  # a broker that restarted has forgotten us
             self._running.instance.heartbeat_soon()
+        if refused.code == ResponseCode.NOT_LEADER_FOR_QUEUE:  # a static topic was moved
+            self._running.instance.refresh_soon()
         log.info("pull refused queue=%s error=%s", self._queue.queue, refused)
         await asyncio.sleep(self._running.settings.retry_pause)
 
