@@ -3,8 +3,8 @@
 A route is what a nameserver says of one topic: brokers with their addresses, and how many queues each has. From it come
     write queues    on brokers whose master is known and whose permission allows writing
     read queues     whose permission allows reading, on master or slave
-both sorted, so that every client sees the same order. The queues of a static topic are its logical ones, each on the
-broker that leads it.
+both sorted, so that every client sees the same order. The queues of a static topic are its logical ones in the order
+of their ids, each on the broker that leads it.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ class Route:
         return self._queues(self.read_counts)
 
     def _queues(self, counts: Mapping[str, int]) -> tuple[MessageQueue, ...]:
-        ids = {name: self.logical.get(name, ()) if self.logical else range(counts[name]) for name in sorted(counts)}
-        return tuple(MessageQueue(self.topic, name, queue_id) for name in ids for queue_id in ids[name])
+        if self.logical:
+            led = sorted((queue_id, name) for name in counts for queue_id in self.logical.get(name, ()))
+            return tuple(MessageQueue(self.topic, name, queue_id) for queue_id, name in led)
+        return tuple(MessageQueue(self.topic, name, i) for name in sorted(counts) for i in range(counts[name]))
 
     def master(self, broker_name: str) -> str | None:
         return self.addresses.get(broker_name, {}).get(MASTER)

@@ -35,5 +35,5 @@ def test_the_later_mapping_counts() -> None:
 def test_the_queues_of_a_static_topic_are_its_logical_ones() -> None:
     moved = {"a": info("a", 2, 2), "b": info("b", 2, 0, 1)}
     made = Route.of("T", replace(route("a", "b", queues=8), topic_queue_mapping_by_broker=moved))
-    assert [str(queue) for queue in made.write_queues] == ["T@a:2", "T@b:0", "T@b:1"]
+    assert [str(queue) for queue in made.write_queues] == ["T@b:0", "T@b:1", "T@a:2"]  # as Java sees them
     assert made.read_queues == made.write_queues
