@@ -10,6 +10,7 @@ import pytest_asyncio
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
 
+from ..conftest import StartBroker
 from ..house import START_MS, Caller, FakeClock, bodies, fields
 from .conftest import Two
 from .making import A, B, detail, item, put
@@ -187,3 +188,12 @@ async def test_oneway_sends_are_stored(moved: Two) -> None:
     )
     await moved.b.client.oneway(moved.broker_b.address, request)
     assert await offset(moved.b, RequestCode.GET_MAX_OFFSET) == (0, "504")
+
+
+async def test_an_answer_that_waits_for_the_disk_is_turned_too(start_broker: StartBroker) -> None:
+    broker = await start_broker(flushDiskType="SYNC_FLUSH")
+    caller = Caller(broker)
+    await put(caller, detail(A, {0: (item(1, A, 500),)}))
+    assert place(await caller.send("S")) == (0, "0", "500")
+    assert bodies(await caller.pull("S", 500)) == [b"body"]
+    await caller.client.close(grace=0.1)
