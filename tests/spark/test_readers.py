@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+import socket
 import time
 from datetime import timedelta
 from typing import Any
@@ -14,6 +16,7 @@ from tests.spark.topics import bodies, create_topic, read, reader, rows_of, wait
 
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.batch import BatchReader
+from sprocketmq.spark.compat import HAS_ADMISSION_CONTROL
 from sprocketmq.spark.options import OptionError
 from sprocketmq.spark.plan import DataLost, decode_offsets, encode_offsets
 from sprocketmq.spark.positions import Positions
@@ -181,11 +184,16 @@ def stream(cluster: Cluster, topic: str, **options: str) -> Any:
     return stream_reader(SourceOptions.of(given, streaming=True), spark_schema(["queueId", "body"]))
 
 
+def newest(source: Any, start: dict[str, Any]) -> dict[str, Any]:
+    """As the running Spark asks for it."""
+    return source.latestOffset(start, None) if HAS_ADMISSION_CONTROL else source.latestOffset()
+
+
 def test_a_stream_advances_by_its_limits(cluster: Cluster, filled: str) -> None:
     source = stream(cluster, filled, maxOffsetsPerTrigger="100")
     start = source.initialOffset()
     seen: list[bytes] = []
-    while (end := source.latestOffset(start, None)) != start:
+    while (end := newest(source, start)) != start:
         parts = source.partitions(start, end)
         assert sum(part.range.size for part in parts) == 100
         seen += sorted_bodies(rows_of(source, parts))
@@ -197,7 +205,7 @@ def test_a_stream_advances_by_its_limits(cluster: Cluster, filled: str) -> None:
 def test_bytes_limit_a_batch(cluster: Cluster, filled: str) -> None:
     source = stream(cluster, filled, maxBytesPerTrigger="20000")
     start = source.initialOffset()
-    parts = source.partitions(start, source.latestOffset(start, None))
+    parts = source.partitions(start, newest(source, start))
     assert 40 <= sum(part.range.size for part in parts) <= 130
 
 
@@ -206,12 +214,12 @@ def test_a_stream_waits_for_enough(cluster: Cluster, unique: Unique) -> None:
     write(cluster.address, topic, bodies(5))
     source = stream(cluster, topic, minOffsetsPerTrigger="10", maxTriggerDelay="1h")
     start = source.initialOffset()
-    end = source.latestOffset(start, None)
+    end = newest(source, start)
     assert end != start
     write(cluster.address, topic, bodies(5))
-    assert source.latestOffset(end, None) == end
+    assert newest(source, end) == end
     write(cluster.address, topic, bodies(5))
-    assert source.latestOffset(end, None) != end
+    assert newest(source, end) != end
 
 
 def test_available_now_stops_at_what_was_there(cluster: Cluster, unique: Unique) -> None:
@@ -221,9 +229,9 @@ def test_available_now_stops_at_what_was_there(cluster: Cluster, unique: Unique)
     start = source.initialOffset()
     source.prepareForTriggerAvailableNow()
     write(cluster.address, topic, bodies(10))
-    end = source.latestOffset(start, None)
+    end = newest(source, start)
     assert len(rows_of(source, source.partitions(start, end))) == 10
-    assert source.latestOffset(end, None) == end
+    assert newest(source, end) == end
 
 
 def test_new_queues_are_read_from_their_beginning(cluster: Cluster, unique: Unique) -> None:
@@ -232,18 +240,36 @@ def test_new_queues_are_read_from_their_beginning(cluster: Cluster, unique: Uniq
     write(cluster.address, topic, [{"body": b"x", "queueId": i % 2} for i in range(10)])
     source = stream(cluster, topic)
     start = source.initialOffset()
-    end = source.latestOffset(start, None)
+    end = newest(source, start)
     create_topic(cluster.address, topic, 4)
     write(cluster.address, topic, [{"body": b"y", "queueId": i} for i in range(4)])
-    later = source.latestOffset(end, None)
+    later = newest(source, end)
     assert sorted(row["queueId"] for row in rows_of(source, source.partitions(end, later))) == [0, 1, 2, 3]
+
+
+def test_a_stream_keeps_its_connections(cluster: Cluster, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[socket.socket] = []
+    connect = socket.create_connection
+    monkeypatch.setattr(socket, "create_connection", lambda *where: made.append(connect(*where)) or made[-1])
+    source = stream(cluster, filled)
+    start = source.initialOffset()
+    end = newest(source, start)
+    assert len(source.partitions(start, end)) == 4
+    assert len(made) == 2, "one to the nameserver, one to the broker"
+    for one in made:
+        one.shutdown(socket.SHUT_RDWR)
+    assert newest(source, end) == end
+    assert len(made) == 4
+    assert pickle.loads(pickle.dumps(source)).partitions(end, end) == []
+    source.stop()
+    assert made[-1].fileno() == -1
 
 
 def test_progress_is_committed_for_the_group(cluster: Cluster, filled: str, unique: Unique) -> None:
     group = unique("spark-group")
     source = stream(cluster, filled, group=group)
     start = source.initialOffset()
-    end = source.latestOffset(start, None)
+    end = newest(source, start)
     assert len(rows_of(source, source.partitions(start, end))) == 400
     source.commit(end)
     options = SourceOptions.of(

@@ -27,7 +27,7 @@ ask for it.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -38,7 +38,7 @@ from pyspark.sql.types import StructType
 from sprocketmq.spark.compat import PushFilters
 from sprocketmq.spark.options import OptionError, Options
 from sprocketmq.spark.pushdown import Narrowing, narrow
-from sprocketmq.spark.schema import DEFAULT_COLUMNS, check_schema, record_columns, shaped, spark_schema
+from sprocketmq.spark.schema import DEFAULT_COLUMNS, NULLS, TYPES, check_schema, record_columns, shaped, spark_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,6 +66,10 @@ class StoreOptions:
     broker_name: str | None
     stats_path: str | None
     pushdown: bool
+
+    @property
+    def nulls(self) -> Collection[str]:
+        return TYPES if self.damage == "column" else NULLS
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> StoreOptions:
@@ -115,7 +119,8 @@ class RocketMQStoreSource(DataSource):
         return "rocketmq_store"
 
     def schema(self) -> StructType:
-        return spark_schema(StoreOptions.of(self.options).columns)
+        options = StoreOptions.of(self.options)
+        return spark_schema(options.columns, options.nulls)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return StoreReader(StoreOptions.of(self.options), schema)
@@ -131,7 +136,7 @@ class StorePartition(InputPartition):
 
 class StoreReader(DataSourceReader):
     def __init__(self, options: StoreOptions, schema: StructType) -> None:
-        check_schema(schema)
+        check_schema(schema, options.nulls)
         self._options, self._schema = options, schema
         self._narrowing = options.narrowing
         if options.pushdown:

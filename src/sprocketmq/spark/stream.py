@@ -1,7 +1,8 @@
 """Streams of topics, in micro-batches.
 
 The reader that plans lives in a Python process on the driver; its answers are offset maps, which Spark writes to the
-checkpoint before it uses them. So a restarted query goes on where it was, whatever happened to the reader.
+checkpoint before it uses them. So a restarted query goes on where it was, whatever happened to the reader. It keeps its
+connections from one call to the next, as Spark asks it many times a second.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from sprocketmq.client.blocking import BlockingCluster
 from sprocketmq.spark.compat import HAS_ADMISSION_CONTROL, ReadAllAvailable, SupportsTriggerAvailableNow
 from sprocketmq.spark.plan import (
     Offsets,
@@ -48,14 +50,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         check_schema(schema)
         self._options, self._schema = options, schema
         self._target: Offsets | None = None
+        self._kept: BlockingCluster | None = None
         self._patience = Patience(options.min_offsets or 1, options.max_delay_ms)
 
     # -- on the driver ------------------------------------------------------------------------------------------------
 
     def initialOffset(self) -> dict[str, Any]:
-        with self._options.connect.open() as cluster:
-            positions = Positions(cluster, self._options)
-            return encode_offsets(positions.resolve(self._options.start, positions.queues()))
+        positions = self._positions()
+        return encode_offsets(positions.resolve(self._options.start, positions.queues()))
 
     def prepareForTriggerAvailableNow(self) -> None:
         """What is there now is all that this run reads."""
@@ -72,8 +74,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if start == end:
             return []
         begin, stop = decode_offsets(start), decode_offsets(end)
-        with self._options.connect.open() as cluster:
-            begin = self._readable(Positions(cluster, self._options), begin, stop)
+        begin = self._readable(self._positions(), begin, stop)
         ranges = ranges_between(begin, {queue: offset for queue, offset in stop.items() if queue in begin})
         return [
             RangePartition(one) for one in split_ranges(ranges, self._options.min_partitions, self._options.max_records)
@@ -82,11 +83,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def commit(self, end: dict[str, Any]) -> None:
         """Tell the group's progress to the brokers, where mqadmin and dashboards look for it."""
         if self._options.commits:
-            with self._options.connect.open() as cluster:
-                Positions(cluster, self._options).commit(decode_offsets(end))
+            self._positions().commit(decode_offsets(end))
 
     def stop(self) -> None:
-        """Nothing is open between calls."""
+        if self._kept is not None:
+            self._kept.close()
 
     # -- on an executor -----------------------------------------------------------------------------------------------
 
@@ -96,25 +97,32 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to executors: connections stay."""
+        return {**self.__dict__, "_kept": None}
+
+    def _positions(self) -> Positions:
+        if self._kept is None:
+            self._kept = self._options.connect.open()
+        return Positions(self._kept, self._options)
+
     def _newest(self) -> Offsets:
-        with self._options.connect.open() as cluster:
-            positions = Positions(cluster, self._options)
-            return positions.latest(positions.queues())
+        positions = self._positions()
+        return positions.latest(positions.queues())
 
     def _next(self, start: Offsets) -> Offsets:
         """Where the batch after `start` ends; `start` itself when none should begin now."""
-        with self._options.connect.open() as cluster:
-            positions = Positions(cluster, self._options)
-            end = keep_known(start, self._target or positions.latest(positions.queues()))
-            known = {**positions.earliest([queue for queue in end if queue not in start]), **start}
-            now_ms = int(time.monotonic() * 1000)
-            if self._target is None and not self._patience.enough(rows_between(known, end), now_ms):
-                return start
-            if self._options.max_offsets:
-                end = limit_rows(known, end, self._options.max_offsets)
-            if self._options.max_bytes:
-                end = limit_bytes(known, end, self._options.max_bytes, positions.mean_size)
-            return end
+        positions = self._positions()
+        end = keep_known(start, self._target or positions.latest(positions.queues()))
+        known = {**positions.earliest([queue for queue in end if queue not in start]), **start}
+        now_ms = int(time.monotonic() * 1000)
+        if self._target is None and not self._patience.enough(rows_between(known, end), now_ms):
+            return start
+        if self._options.max_offsets:
+            end = limit_rows(known, end, self._options.max_offsets)
+        if self._options.max_bytes:
+            end = limit_bytes(known, end, self._options.max_bytes, positions.mean_size)
+        return end
 
     def _readable(self, positions: Positions, start: Offsets, end: Offsets) -> Offsets:
         """`start` with the queues that are new, and without what is lost."""
