@@ -186,7 +186,8 @@ def stream(cluster: Cluster, topic: str, **options: str) -> Any:
 
 def newest(source: Any, start: dict[str, Any]) -> dict[str, Any]:
     """As the running Spark asks for it."""
-    return source.latestOffset(start, None) if HAS_ADMISSION_CONTROL else source.latestOffset()
+    found: dict[str, Any] = source.latestOffset(start, None) if HAS_ADMISSION_CONTROL else source.latestOffset()
+    return found
 
 
 def test_a_stream_advances_by_its_limits(cluster: Cluster, filled: str) -> None:
@@ -249,8 +250,13 @@ def test_new_queues_are_read_from_their_beginning(cluster: Cluster, unique: Uniq
 
 def test_a_stream_keeps_its_connections(cluster: Cluster, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[socket.socket] = []
-    connect = socket.create_connection
-    monkeypatch.setattr(socket, "create_connection", lambda *where: made.append(connect(*where)) or made[-1])
+    really_connect = socket.create_connection
+
+    def connect(*where: Any) -> socket.socket:
+        made.append(really_connect(*where))
+        return made[-1]
+
+    monkeypatch.setattr(socket, "create_connection", connect)
     source = stream(cluster, filled)
     start = source.initialOffset()
     end = newest(source, start)

@@ -6,6 +6,8 @@ since   what                                                              withou
 4.2     latestOffset(start, limit), ReadLimit, SupportsTriggerAvailableNow  the reader remembers its last answer
 4.2     to_arrow_schema(timezone=...)                                     times are in UTC unless one asks otherwise
 
+Table formats are released for one version of Spark each, `TABLE_FORMATS`.
+
 Spark 4.3 keeps the plan of a pushed filter with its DataFrame: a later query without filters over it misses rows. So
 push-down is an option of ours, for a DataFrame that serves one query.
 """
@@ -16,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+import pyspark
 from pyspark.sql import datasource
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -24,6 +27,12 @@ if TYPE_CHECKING:
 
 PUSHDOWN_CONF = "spark.sql.python.filterPushdown.enabled"
 ROWS_PER_BATCH = 10_000
+#: (format, Spark) -> the package that brings it. Where there is none yet, a user may know of one.
+TABLE_FORMATS = {
+    ("delta", "4.1"): "io.delta:delta-spark_4.1_2.13:4.4.0",
+    ("delta", "4.2"): "io.delta:delta-spark_4.2_2.13:4.4.0",
+    ("iceberg", "4.1"): "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+}
 
 try:
     from pyspark.sql.streaming.datasource import ReadAllAvailable as ReadAllAvailable
@@ -38,6 +47,11 @@ except ImportError:  # before 4.2
 
     class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
         pass
+
+
+def package_of(format: str) -> str | None:
+    """The Maven package of a table format for the Spark that runs."""
+    return TABLE_FORMATS.get((format, ".".join(pyspark.__version__.split(".")[:2])))
 
 
 def arrow_schema(schema: Any) -> pa.Schema:

@@ -1,9 +1,8 @@
 """`archive`: topics or a store to Parquet, by topic and date; each run adds what is new, once.
 
 From a cluster it is a stream that ends when it has caught up, so Spark's checkpoint says where to go on. From a store
-it goes on after the last place in the log that was archived. `format` delta, iceberg, orc and so on write with Spark's
-own writer of that name (add its `--packages`), which brings its own guarantees; the target is then a path, or a table
-when it has no slash.
+it goes on after the last place in the log that was archived. With `format` delta, iceberg, orc and so on the target is
+a table, which `tables` tells about.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
-from pyspark.sql.streaming.query import StreamingQuery
 
 from sprocketmq.spark.options import OptionError
 from sprocketmq.spark.pipeline.inputs import Input
 from sprocketmq.spark.pipeline.session import run_to_end
+from sprocketmq.spark.pipeline.tables import Table
 from sprocketmq.spark.pipeline.target import ArchiveFolder
 
 
@@ -46,7 +44,7 @@ def archive(
         raise OptionError("archive", "cannot be archived again: give a nameserver or a store")
     if format != "parquet":
         with _known(format):
-            return _archive_with(spark, source, _Table(target, format), max_offsets)
+            return _archive_with(spark, source, Table.of(spark, target, format), max_offsets)
     folder = ArchiveFolder(target)
     before, batches = folder.rows(), len(folder.notes())
     if source.store is not None:
@@ -65,7 +63,7 @@ def _archive_topics(spark: SparkSession, source: Input, folder: ArchiveFolder, m
         folder.write(frame, batch)
 
     writer = stream.writeStream.foreachBatch(add).option("checkpointLocation", f"{folder.address}/_checkpoint")
-    run_to_end(writer.trigger(availableNow=True).start)
+    run_to_end(writer.trigger(availableNow=True).start, max_offsets)
 
 
 def _stream(spark: SparkSession, source: Input, more: dict[str, str]) -> DataFrame:
@@ -91,51 +89,21 @@ def _archive_store(spark: SparkSession, source: Input, folder: ArchiveFolder) ->
         folder.write(frame.where(f.col("commitLogOffset") < end), folder.next_batch(), end=end)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A target of Spark's own: a path, or the name of a table in a catalog."""
-
-    name: str
-    format: str
-
-    @property
-    def is_path(self) -> bool:
-        return "/" in self.name
-
-    def read(self, spark: SparkSession) -> DataFrame | None:
-        """What is there; None when nothing is yet."""
-        try:
-            return spark.read.format(self.format).load(self.name) if self.is_path else spark.table(self.name)
-        except AnalysisException:
-            return None
-
-    def append(self, frame: DataFrame) -> None:
-        writer = frame.write.format(self.format).mode("append").partitionBy("topic", "date")
-        writer.save(self.name) if self.is_path else writer.saveAsTable(self.name)
-
-    def follow(self, stream: DataFrame, checkpoint: str) -> StreamingQuery:
-        writer = stream.writeStream.format(self.format).partitionBy("topic", "date").trigger(availableNow=True)
-        writer = writer.option("checkpointLocation", checkpoint)
-        return writer.start(self.name) if self.is_path else writer.toTable(self.name)
-
-
-def _archive_with(spark: SparkSession, source: Input, table: _Table, max_offsets: int | None) -> Archived:
-    found = table.read(spark)
-    before = 0 if found is None else found.count()
-    batches = 1
+def _archive_with(spark: SparkSession, source: Input, table: Table, max_offsets: int | None) -> Archived:
+    before, batches = table.rows(), 1
     if source.store is not None:
-        last = None if found is None else found.agg(f.max("commitLogOffset")).first()
-        begin = 0 if last is None or last[0] is None else int(last[0]) + 1
-        frame = replace(source, options={**source.options, "startingPhysicalOffset": str(begin)}).load(spark)
-        table.append(frame.withColumn("date", f.to_date("storeTimestamp")))
+        options = {**source.options, "startingPhysicalOffset": str(table.next_place())}
+        table.append(_dated(replace(source, options=options).load(spark)))
     else:
-        stream = _stream(spark, source, {"maxOffsetsPerTrigger": str(max_offsets)} if max_offsets else {})
-        checkpoint = f"{table.name}/_checkpoint" if table.is_path else f"{table.name}.checkpoint"
-        dated = stream.withColumn("date", f.to_date("storeTimestamp"))
-        batches = len(run_to_end(lambda: table.follow(dated, checkpoint)))
-    written = table.read(spark)
-    total = 0 if written is None else written.count()
+        stream = _dated(_stream(spark, source, {"maxOffsetsPerTrigger": str(max_offsets)} if max_offsets else {}))
+        table.create(stream.schema)
+        batches = len(run_to_end(lambda: table.follow(stream), max_offsets))
+    total = table.rows()
     return Archived(total - before, batches, total)
+
+
+def _dated(frame: DataFrame) -> DataFrame:
+    return frame.withColumn("date", f.to_date("storeTimestamp"))
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sprocketmq.errors import SprocketError
 from sprocketmq.spark import register
+from sprocketmq.spark.compat import HAS_ADMISSION_CONTROL, package_of
 
 _DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -54,10 +55,11 @@ def open_session(
 ) -> SparkSession:
     """The session of this process with our formats in it. `local[*]` unless spark-submit or `master` says otherwise.
 
-    With `packages`, the settings that the table format in them needs are made too.
+    A table format brings the settings it needs, and its package unless `packages` names one.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers need this package, so they need this Python
     builder = SparkSession.builder.appName(name)
+    packages = packages or package_of(format)
     loaded = {"spark.jars.packages": packages, **_FORMAT_CONF.get(format, {})} if packages else {}
     settings = {**_DEFAULTS, **loaded, **(conf or {})}
     for key, value in settings.items():
@@ -80,11 +82,22 @@ def clean_errors() -> Iterator[None]:
         raise PipelineError(explain(str(error.java_exception).partition(": ")[2])) from None
 
 
-def run_to_end(start: Callable[[], StreamingQuery]) -> list[Any]:
+def run_to_end(start: Callable[[], StreamingQuery], limit: int | None = None) -> list[Any]:
     """Run a query that ends by itself; returns the progress of its batches.
 
-    Spark gives a Python worker ten seconds to start, which no setting changes; a machine that is too busy for that may
-    have another try, for the query goes on from its checkpoint.
+    Before Spark 4.2 such a query ends after one batch when batches have a `limit`: it is run until one stays below.
+    """
+    progress = _run(start)
+    last = progress
+    while limit and not HAS_ADMISSION_CONTROL and 2 * sum(one.numInputRows for one in last) > limit:
+        last = _run(start)
+        progress += last
+    return progress
+
+
+def _run(start: Callable[[], StreamingQuery]) -> list[Any]:
+    """Spark gives a Python worker ten seconds to start, which no setting changes; a machine that is too busy for that
+    may have another try, for the query goes on from its checkpoint.
     """
     for tries_left in (2, 1, 0):
         query = start()
