@@ -25,10 +25,10 @@ cdef class _Topic:
 
 @cython.final
 cdef class Batcher:
-    cdef object _sender, _encoder, _settings, _limits, _send_alone, _loop, _tasks, _idle, _roomy
+    cdef object _sender, _encoder, _settings, _limits, _send_alone, _loop, _tasks, _delivery, _idle, _roomy
     cdef Py_ssize_t _most_messages, _most_bytes, _batch_messages, _batch_bytes, _alone_over, _max_message_bytes
     cdef Py_ssize_t _count, _bytes
-    cdef bint _is_observed, _closed, _stopped
+    cdef bint _is_observed, _closed
     cdef dict _topics
 
     @cython.locals(topic=_Topic)

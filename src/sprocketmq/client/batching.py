@@ -16,22 +16,17 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from sprocketmq.client.accumulator import MAX_MESSAGES, Accumulator
-from sprocketmq.client.answers import receipt_of
+from sprocketmq.client.delivery import Delivery, Parcel
 from sprocketmq.client.errors import ClientError, Closed, InvalidMessage, Overloaded
 from sprocketmq.client.message import Message, SendReceipt
-from sprocketmq.client.outgoing import BATCH_PROPERTIES, Encoder, Outgoing, now_ms
+from sprocketmq.client.outgoing import Encoder
 from sprocketmq.client.receipts import Outcome, ReceiptFuture, future_of
 from sprocketmq.client.routes import Route
 from sprocketmq.client.selectors import by_sharding_key
 from sprocketmq.client.sending import Sender
 from sprocketmq.client.settings import ProducerSettings
-from sprocketmq.client.straight import Lane
 from sprocketmq.client.tasks import BackgroundTasks
-from sprocketmq.errors import RemotingError
-from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
-
-_PROPERTIES = BATCH_PROPERTIES.encode()
 
 
 class _Batch:
@@ -80,6 +75,7 @@ class Batcher:
         self._is_observed = sender.is_observed
         self._loop = asyncio.get_running_loop()
         self._topics: dict[str, _Topic] = {}
+        self._delivery = Delivery(sender, encoder, settings)
         self._tasks = BackgroundTasks()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -88,7 +84,6 @@ class Batcher:
         self._count = 0
         self._bytes = 0
         self._closed = False  # nothing is taken any more, but what was taken goes out
-        self._stopped = False
 
     @property
     def is_full(self) -> bool:
@@ -143,8 +138,8 @@ class Batcher:
     async def stop(self) -> None:
         self._closed = True
         await self.flush()
-        self._stopped = True
         await self._tasks.stop()
+        await self._delivery.stop()
 
     def _submit_alone(self, message: Message) -> ReceiptFuture:
         outcome = Outcome(self._loop)
@@ -278,81 +273,20 @@ class Batcher:
             topic.busy.add(queue)
             if queue in free:
                 free.remove(queue)
-            self._depart(topic, batch, queue)
+            done = functools.partial(self._delivered, topic, batch, queue)
+            body, is_bound = batch.content.close(), batch.queue is not None
+            self._delivery.start(Parcel(body, topic.route, queue, is_bound, batch.deadline, done))
         topic.ready = held
 
-    def _depart(self, topic: _Topic, batch: _Batch, queue: MessageQueue) -> None:
-        """By the straight way when it is open, otherwise by the careful one."""
-        body = batch.content.close()
-        lane = None if topic.route is None else self._sender.lanes.of(topic.route).by_queue.get(queue)
-        connection = None if lane is None else lane.connection()
-        if lane is None or connection is None:
-            self._tasks.spawn(self._send(topic, batch, queue, body), f"batch to {queue}")
-            return
-        started = self._loop.time()
-        opaque, answer = connection.expect(min(self._settings.send_timeout, max(batch.deadline - started, 0.001)))
-        connection.put_now([lane.batches.head(opaque, now_ms(), 0, _PROPERTIES, len(body)), body])
-        answer.add_done_callback(functools.partial(self._answered, topic, batch, lane, body, started))
-
-    def _answered(
-        self, topic: _Topic, batch: _Batch, lane: Lane, body: bytearray, started: float, answer: asyncio.Future[Command]
-    ) -> None:
-        try:
-            receipt = receipt_of(answer.result(), "", lane.queue, lane.address)
-        except RemotingError as lost:
-            self._sender.took(lane.queue, started, failed=True)
-            error = self._sender.instance.transport.failure(lane.address, lost, self._settings.send_timeout)
-        except ClientError as refused:
-            error = refused
+    def _delivered(self, topic: _Topic, batch: _Batch, queue: MessageQueue, outcome: SendReceipt | ClientError) -> None:
+        if isinstance(outcome, ClientError):
+            self._fail(batch, outcome)
         else:
-            self._sender.took(lane.queue, started)
-            self._settle(batch, receipt)
-            self._next(topic, lane.queue)
-            return
-        if error.retriable and self._loop.time() < batch.deadline and not self._stopped:
-            self._tasks.spawn(self._send(topic, batch, lane.queue, body, again=True), f"batch to {lane.queue} again")
-        else:
-            self._fail(batch, error)
-            self._next(topic, lane.queue)
-
-    async def _send(
-        self, topic: _Topic, batch: _Batch, queue: MessageQueue, body: bytearray, *, again: bool = False
-    ) -> None:
-        outgoing = self._encoder.batch(topic.name, bytes(body))
-        try:
-            self._settle(batch, await self._deliver(outgoing, topic, batch, queue, again))
-        except ClientError as error:
-            self._fail(batch, error)
-        except asyncio.CancelledError:
-            self._fail(batch, Closed("the producer was stopped"))
-            raise
-        finally:
-            self._next(topic, queue)
-
-    async def _deliver(
-        self, outgoing: Outgoing, topic: _Topic, batch: _Batch, queue: MessageQueue, again: bool
-    ) -> SendReceipt:
-        """To its queue until the deadline when it belongs there; otherwise elsewhere when its first queue fails."""
-        if batch.queue is not None:
-            return await self._sender.insist(outgoing, batch.deadline, queue)
-        if not again and topic.route is not None:
-            try:
-                first = min(batch.deadline, self._sender.deadline())
-                return await self._sender.attempt(outgoing, topic.route, queue, first)
-            except ClientError as error:
-                if not error.retriable or self._loop.time() >= batch.deadline:
-                    raise
-        return await self._sender.send(outgoing, batch.deadline)
-
-    def _next(self, topic: _Topic, queue: MessageQueue) -> None:
-        """The queue is free again."""
+            batch.outcome.settle(batch.content.receipts(outcome))
+            self._release(batch.content.count, batch.content.body_bytes)
         topic.busy.discard(queue)
         topic.route = self._sender.instance.routes.known(topic.name) or topic.route
         self._pump(topic)
-
-    def _settle(self, batch: _Batch, receipt: SendReceipt) -> None:
-        batch.outcome.settle(batch.content.receipts(receipt))
-        self._release(batch.content.count, batch.content.body_bytes)
 
     def _fail(self, batch: _Batch, error: ClientError) -> None:
         batch.outcome.fail(error)
