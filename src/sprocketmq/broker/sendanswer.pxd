@@ -1,7 +1,7 @@
 # The C types of sendanswer.py.
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.extblock cimport digits, put_number
-from sprocketmq.protocol.octets cimport blank, put, put_i16, put_i32, seal, text
+from sprocketmq.protocol.octets cimport blank, i64, put, put_i16, put_i32, seal, text
 from sprocketmq.protocol.send cimport SendRequest
 from sprocketmq.store.append cimport PutResult
 
@@ -43,7 +43,7 @@ cdef class SendAnswers:
 @cython.locals(out=bytes, p=cython.p_uchar)
 cpdef str join_ids(bytes prefix, PutResult result)
 
-@cython.locals(offset=cython.longlong)
+@cython.locals(offsets=cython.p_uchar, number=int)
 cdef Py_ssize_t put_ids(unsigned char* p, Py_ssize_t at, bytes prefix, PutResult result) except -1
 
 @cython.locals(here=Py_ssize_t, q=cython.p_uchar)

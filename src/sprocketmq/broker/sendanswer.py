@@ -21,7 +21,7 @@ from sprocketmq.store.append import PutResult
 
 if not cython.compiled:
     from sprocketmq.protocol.extblock import digits, put_number
-    from sprocketmq.protocol.octets import Octets, blank, put, put_i16, put_i32, seal, text
+    from sprocketmq.protocol.octets import Octets, blank, i64, put, put_i16, put_i32, seal, text
 
 _HEX = b"0123456789ABCDEF"
 _LANGUAGE = int(LanguageCode.PYTHON)
@@ -119,10 +119,11 @@ def join_ids(prefix: bytes, result: PutResult) -> str:
 
 def put_ids(p: Octets, at: int, prefix: bytes, result: PutResult) -> int:
     """Where they end; the byte there may be overwritten as well."""
-    if result.commit_offsets is None:
+    if result.offsets is None:
         return put_hex(p, put_piece(p, at, prefix), result.commit_offset)
-    for offset in result.commit_offsets:
-        at = put_hex(p, put_piece(p, at, prefix), offset)
+    offsets: Octets = result.offsets
+    for number in range(result.count):
+        at = put_hex(p, put_piece(p, at, prefix), i64(offsets, 8 * number))
         p[at] = 0x2C
         at += 1
     return at - 1

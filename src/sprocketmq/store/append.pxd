@@ -1,5 +1,5 @@
 # The C types of append.py.
-from sprocketmq.protocol.octets cimport blank, seal
+from sprocketmq.protocol.octets cimport blank, put_i64, seal
 from sprocketmq.protocol.record cimport (
     BLANK_BYTES, MAX_PROPERTIES_BYTES, put_property_crc, reserve_property_crc, store_size, write_at,
 )
@@ -28,7 +28,7 @@ cdef class PutResult:
     cdef public long long queue_offset
     cdef public long long store_timestamp
     cdef public int count
-    cdef public list commit_offsets
+    cdef public bytes offsets
 
 
 cdef class Appender:
@@ -100,10 +100,10 @@ cdef class Appender:
     ) except *
 
     @cython.locals(
-        offsets=list, prototype=bytes, bare=Py_ssize_t, middle=Py_ssize_t, size=Py_ssize_t,
+        offsets=bytes, p=cython.p_uchar, prototype=bytes, bare=Py_ssize_t, middle=Py_ssize_t, size=Py_ssize_t,
         queue_offset=cython.longlong,
     )
-    cdef list append_run(
+    cdef bytes append_run(
         self, QueueCursor cursor, int sys_flag, BatchRun run, long long born_timestamp, bytes born_host,
         int reconsume_times,
     )

@@ -24,7 +24,7 @@ from sprocketmq.store.puttimes import PutTimes
 from sprocketmq.store.queuecursor import QueueCursor
 
 if not cython.compiled:
-    from sprocketmq.protocol.octets import blank, seal
+    from sprocketmq.protocol.octets import blank, put_i64, seal
     from sprocketmq.protocol.record import (
         BLANK_BYTES,
         MAX_PROPERTIES_BYTES,
@@ -58,10 +58,10 @@ if not cython.compiled:
 class PutResult:
     """What became of a message or a batch. `queue_offset` is the first one's; `end_offset` is behind the last byte.
 
-    `commit_offsets` lists a batch's messages, and is None for a single one.
+    `offsets` holds the commit offsets of a batch's messages, eight bytes each, and is None for a single one.
     """
 
-    __slots__ = ("commit_offset", "commit_offsets", "count", "queue_offset", "size", "status", "store_timestamp")
+    __slots__ = ("commit_offset", "count", "offsets", "queue_offset", "size", "status", "store_timestamp")
 
     def __init__(
         self, status: int, commit_offset: int = -1, size: int = 0, queue_offset: int = -1, store_timestamp: int = 0,
@@ -73,7 +73,7 @@ class PutResult:
         self.queue_offset = queue_offset
         self.store_timestamp = store_timestamp
         self.count = count
-        self.commit_offsets: list[int] | None = None
+        self.offsets: bytes | None = None
 
     @property
     def ok(self) -> bool:
@@ -181,7 +181,7 @@ class Appender:
         except StoreError as error:
             return self.refused(refusal(error))
         result = self.begin(cursor, size)
-        result.commit_offsets = self.append_run(cursor, sys_flag, run, born_timestamp, born_host, reconsume_times)
+        result.offsets = self.append_run(cursor, sys_flag, run, born_timestamp, born_host, reconsume_times)
         return self.done(result, run.count)
 
     def with_hosts(self, sys_flag: int, born_host: bytes) -> int:
@@ -222,7 +222,7 @@ class Appender:
         result.size = size
         result.queue_offset = cursor.next_offset
         result.store_timestamp = self.store_timestamp
-        result.commit_offsets = None
+        result.offsets = None
         return result
 
     def append(
@@ -266,19 +266,20 @@ class Appender:
     def append_run(
         self, cursor: QueueCursor, sys_flag: int, run: BatchRun, born_timestamp: int, born_host: bytes,
         reconsume_times: int,
-    ) -> list[int]:  # fmt: skip
-        offsets = []
+    ) -> bytes:  # fmt: skip
+        offsets = blank(8 * run.count)
+        p = offsets
         prototype = self.prototype(cursor, sys_flag, born_timestamp, born_host, reconsume_times)
         bare = len(prototype)
         middle = BODY_AT - 16 + len(born_host) + len(self.store_host)
         run.rewind()
         while run.step():
-            offsets.append(self.wrote_offset)
+            put_i64(p, 8 * (run.count - 1), self.wrote_offset)
             size = bare + run.body_length + run.properties_length
             queue_offset = cursor.next_offset if is_queued(sys_flag) else 0
             run.write(self._p, self.position, size, prototype, middle, queue_offset, self.wrote_offset)
             self.appended(cursor, size, run.properties_length, sys_flag, queue_offset)
-        return offsets
+        return seal(offsets)
 
     def prototype(
         self, cursor: QueueCursor, sys_flag: int, born_timestamp: int, born_host: bytes, reconsume_times: int

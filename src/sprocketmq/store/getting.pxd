@@ -1,6 +1,8 @@
 # The C types of getting.py.
 from sprocketmq.store.append cimport Appender
+from sprocketmq.store.dispatch cimport Dispatcher
 from sprocketmq.store.gather cimport ENTRY_SIZE, Gather
+from sprocketmq.store.queuecursor cimport QueueCursor
 
 import cython
 
@@ -28,7 +30,7 @@ cdef class Getter:
     cdef public object exts
     cdef public long long check_below
     cdef Appender _appender
-    cdef object _find
+    cdef Dispatcher _dispatcher
     cdef object _view_of
     cdef Py_ssize_t _log_file_size
     cdef Py_ssize_t _queue_file_size
@@ -39,7 +41,7 @@ cdef class Getter:
     cdef int _disk_count
     cdef Py_ssize_t _disk_bytes
 
-    @cython.locals(low=cython.longlong, high=cython.longlong)
+    @cython.locals(of_topic=dict, cursor=QueueCursor, low=cython.longlong, high=cython.longlong)
     cpdef GetResult get_message(
         self, str topic, int queue_id, long long offset, int max_count, long long max_bytes, object wanted=*
     )
@@ -49,6 +51,6 @@ cdef class Getter:
         log_end=cython.longlong, gathered=Gather, result=GetResult,
     )
     cdef GetResult gather(
-        self, object queue, long long offset, long long low, long long high, long long max_count,
+        self, QueueCursor cursor, long long offset, long long low, long long high, long long max_count,
         long long max_bytes, object wanted
     )

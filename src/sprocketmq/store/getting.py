@@ -16,10 +16,10 @@ except ImportError:
 
 from sprocketmq.store.append import Appender
 from sprocketmq.store.gather import Gather
+from sprocketmq.store.queuecursor import QueueCursor
 
 if TYPE_CHECKING:
     from sprocketmq.store.config import StoreConfig
-    from sprocketmq.store.consumequeue import ConsumeQueue
     from sprocketmq.store.consumequeue_ext import ExtTable
     from sprocketmq.store.gather import MessageFilter
 
@@ -83,18 +83,16 @@ class GetResult:
 
 
 class Getter:
-    """`find` and `view_of` are how queues and log files are found. Records below `check_below` were not written by
-    this process, and are checked.
-    """
+    """`view_of` finds log files. Records below `check_below` were not written by this process, and are checked."""
 
     def __init__(
-        self, config: StoreConfig, appender: Appender, find: Callable[[str, int], ConsumeQueue | None],
-        view_of: Callable[[int], memoryview | None], log_file_size: int, queue_file_size: int,
+        self, config: StoreConfig, appender: Appender, view_of: Callable[[int], memoryview | None],
+        log_file_size: int, queue_file_size: int,
     ) -> None:  # fmt: skip
         self.exts: ExtTable | None = None
         self.check_below = 0
         self._appender = appender
-        self._find = find
+        self._dispatcher = appender.dispatcher
         self._view_of = view_of
         self._log_file_size = log_file_size
         self._queue_file_size = queue_file_size
@@ -116,10 +114,11 @@ class Getter:
 
         `wanted` are the hashes of the tags a message may have, or a filter by properties, or None for every message.
         """
-        queue = self._find(topic, queue_id)
-        if queue is None:
+        of_topic = self._dispatcher.queues.get(topic)
+        cursor = None if of_topic is None else of_topic.get(queue_id)
+        if cursor is None:
             return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
-        low, high = queue.min_offset, queue.max_offset
+        low, high = cursor.owner.min_offset, cursor.max_offset
         if high == 0:
             return GetResult(GetStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
         if offset < low:
@@ -128,28 +127,31 @@ class Getter:
             return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
         if offset > high:
             return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
-        return self.gather(queue, offset, low, high, max_count, max(max_bytes, _MIN_PULL_BYTES), wanted)
+        return self.gather(cursor, offset, low, high, max_count, max(max_bytes, _MIN_PULL_BYTES), wanted)
 
     def gather(
-        self, queue: Any, offset: int, low: int, high: int, max_count: int, max_bytes: int, wanted: Any
+        self, cursor: QueueCursor, offset: int, low: int, high: int, max_count: int, max_bytes: int, wanted: Any
     ) -> GetResult:
         at = offset * ENTRY_SIZE
         base = at - at % self._queue_file_size
-        if base not in queue.bases:
-            next_file = (base + self._queue_file_size) // ENTRY_SIZE
-            return GetResult(GetStatus.OFFSET_FOUND_NULL, next_file, low, high)
+        entries = cursor.view_of(base)
+        if entries is None:
+            if base not in cursor.owner.bases:
+                next_file = (base + self._queue_file_size) // ENTRY_SIZE
+                return GetResult(GetStatus.OFFSET_FOUND_NULL, next_file, low, high)
+            entries = cursor.owner.view_of(base)
         end = min(high * ENTRY_SIZE, base + self._queue_file_size, at + max(self._max_filter_bytes, max_count * 20))
         log_end = self._appender.wrote_offset
         gathered = Gather(
-            queue.cursor.topic_bytes, queue.queue_id, self._view_of, self._log_file_size,
+            cursor.topic_bytes, cursor.queue_id, self._view_of, self._log_file_size,
             min(max_count, self._max_count), min(max_bytes, self._max_bytes), log_end - self._memory, self.check_below,
         )  # fmt: skip
         gathered.disk_count = self._disk_count
         gathered.disk_bytes = self._disk_bytes
         if self.exts is not None:
-            gathered.unit_of = partial(self.exts.unit, queue.topic, queue.queue_id)
+            gathered.unit_of = partial(self.exts.unit, cursor.topic, cursor.queue_id)
         codes, rule = (wanted, None) if isinstance(wanted, (frozenset, set)) else (None, wanted)
-        gathered.run(queue.view_of(base), at - base, end - base, offset, codes, rule)
+        gathered.run(entries, at - base, end - base, offset, codes, rule)
         result = GetResult(_STATUSES[gathered.status], gathered.next_offset, low, high)
         result.take(gathered, log_end - gathered.last_commit_offset > self._memory)
         return result

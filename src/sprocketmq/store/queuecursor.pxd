@@ -33,6 +33,8 @@ cdef class QueueCursor:
 
     cpdef void reset(self, long long max_offset, long long max_commit_offset) except *
 
+    cdef object view_of(self, long long base)
+
     @cython.locals(p=cython.p_uchar)
     cpdef void put(self, long long commit_offset, int size, long long tags_code) except *
 

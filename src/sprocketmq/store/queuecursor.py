@@ -28,6 +28,14 @@ if not cython.compiled:
 
 
 class QueueOwner(Protocol):
+    min_offset: int
+    #: Where its files begin.
+    bases: list[int]
+
+    def view_of(self, base: int) -> memoryview:
+        """The file that begins at `base`."""
+        ...
+
     def make_room(self) -> None:
         """Map the file of the next entry and `place` the cursor in it. Raises StoreFull on a full disk."""
         ...
@@ -75,6 +83,10 @@ class QueueCursor:
         self.next_offset = self.max_offset = max_offset
         self.max_commit_offset = max_commit_offset
         self.place(None, 0, 0)
+
+    def view_of(self, base: int) -> memoryview | None:
+        """The file that begins at `base`, when it is the one written to."""
+        return self._view if self.max_offset * ENTRY_SIZE - self.position == base else None
 
     def put(self, commit_offset: int, size: int, tags_code: int) -> None:
         if self.position + ENTRY_SIZE > self.limit:

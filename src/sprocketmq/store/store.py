@@ -78,9 +78,7 @@ class MessageStore:
         )  # fmt: skip
         self.log.appender = self.appender
         self.reader = Reader(self.log, self.queues, self.index)
-        self.getter = Getter(
-            config, self.appender, self.queues.find, self.log.view_of, self.log.file_size, self.queues.file_size
-        )
+        self.getter = Getter(config, self.appender, self.log.view_of, self.log.file_size, self.queues.file_size)
         self.flusher = LogFlusher(files, self.log, config, self._flush_failed)
         self.queue_flusher = QueueFlusher(config, self._flush_queues, self.write_checkpoint)
         self.checkpoint = Checkpoint()

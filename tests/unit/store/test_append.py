@@ -54,8 +54,8 @@ def test_a_batch_is_never_split_over_files(tmp_path: Path) -> None:
     result = store.put_batch("T", 0, 0, batch(*[(bytes(900), b"")] * 5), b"", START_MS, HOST, 0)
     assert result.commit_offset == store.log.file_size
     assert (result.count, result.queue_offset) == (5, 1)
-    assert result.commit_offsets is not None
-    assert result.commit_offsets[0] == store.log.file_size
+    assert result.offsets is not None
+    assert int.from_bytes(result.offsets[:8], "big") == store.log.file_size
     assert result.end_offset == store.log.max_offset
     store.close()
 
