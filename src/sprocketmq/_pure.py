@@ -20,7 +20,7 @@ from types import ModuleType
 _PACKAGE_ROOT = Path(__file__).resolve().parent
 
 #: Declarations that are compiled into the modules which use them, and have no extension module of their own.
-_HEADERS_ONLY = {"memory", "octets", "sysflag"}
+_HEADERS_ONLY = {"memory", "octets", "sysflag", "tuples"}
 
 
 class _SourceFinder:  # no base class: importlib.abc would cost every start 30 ms

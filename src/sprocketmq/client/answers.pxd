@@ -1,4 +1,5 @@
 # The C types of answers.py.
+from sprocketmq.client.tuples cimport tuple_of
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.extblock cimport integer
 from sprocketmq.protocol.octets cimport i16, i32, same, text

@@ -14,11 +14,11 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 
 if not cython.compiled:
+    from sprocketmq.client.tuples import tuple_of
     from sprocketmq.protocol.extblock import integer
     from sprocketmq.protocol.octets import i16, i32, same, text
 
 _STATUS = {status.value: status for status in SendStatus}
-_receipt = tuple.__new__  # a named tuple's own constructor costs three times as much
 
 
 def receipt_of(answer: Command, unique_key: str, queue: MessageQueue, address: str) -> SendReceipt:
@@ -60,7 +60,7 @@ def from_block(block: bytes, status: SendStatus, unique_key: str, queue: Message
     if offset < 0:
         raise KeyError("queueOffset")
     placed = placed_in(queue, queue_id)
-    return _receipt(SendReceipt, (status, unique_key, message_id, placed, offset, transaction_id, handle, region))
+    return tuple_of(SendReceipt, (status, unique_key, message_id, placed, offset, transaction_id, handle, region))
 
 
 def from_fields(ext: dict[str, str], status: SendStatus, unique_key: str, queue: MessageQueue) -> SendReceipt:

@@ -150,7 +150,7 @@ class Batcher:
             elif (error := done.exception()) is not None:
                 outcome.fail(error)
             else:
-                outcome.settle((done.result(),))
+                outcome.settle_alone(done.result())
 
         self._send_alone(message).add_done_callback(settled)
         return future_of(outcome, 0)

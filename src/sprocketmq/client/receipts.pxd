@@ -1,4 +1,5 @@
 # The C types of receipts.py.
+from sprocketmq.client.tuples cimport tuple_of
 from sprocketmq.protocol.octets cimport put_hex16, text
 
 import cython
@@ -21,11 +22,13 @@ cdef class BatchReceipts:
 @cython.final
 cdef class Outcome:
     cdef readonly bint is_settled
-    cdef object _loop, _receipts, _error, _traceback
+    cdef object _loop, _receipt, _error, _traceback
+    cdef BatchReceipts _receipts
     cdef list _waiting
     cdef bint _asked
 
-    cpdef object settle(self, object receipts)
+    cpdef object settle(self, BatchReceipts receipts)
+    cpdef object settle_alone(self, object receipt)
     cpdef object fail(self, object error)
     cpdef object error(self)
     cdef object receipt(self, Py_ssize_t index)

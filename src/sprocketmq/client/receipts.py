@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
 
 try:
@@ -21,11 +21,10 @@ except ImportError:
 from sprocketmq.client.message import SendReceipt
 
 if not cython.compiled:
+    from sprocketmq.client.tuples import tuple_of
     from sprocketmq.protocol.octets import put_hex16, text
 
 log = logging.getLogger(__name__)
-
-_receipt = tuple.__new__  # a named tuple's own constructor costs three times as much
 
 
 class BatchReceipts:
@@ -62,7 +61,7 @@ class BatchReceipts:
         p = self._key
         end = len(self._key)
         put_hex16(p, end - 4, self._first + index & 0xFFFF)
-        return _receipt(
+        return tuple_of(
             SendReceipt,
             (self._status, text(p, 0, end), self._ids[index], self._queue, self._offset + index, None, None, None),
         )
@@ -75,19 +74,25 @@ class BatchReceipts:
 class Outcome:
     """What became of messages that travel together: nothing yet, their receipts, or an error."""
 
-    __slots__ = ("_asked", "_error", "_loop", "_receipts", "_traceback", "_waiting", "is_settled")
+    __slots__ = ("_asked", "_error", "_loop", "_receipt", "_receipts", "_traceback", "_waiting", "is_settled")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.is_settled = False
         self._loop = loop
-        self._receipts: Sequence[SendReceipt] | BatchReceipts = ()
+        self._receipts: BatchReceipts | None = None
+        self._receipt: SendReceipt | None = None
         self._error: BaseException | None = None
         self._traceback: TracebackType | None = None
         self._waiting: list[ReceiptFuture] = []
         self._asked = False
 
-    def settle(self, receipts: Sequence[SendReceipt] | BatchReceipts) -> None:
+    def settle(self, receipts: BatchReceipts) -> None:
         self._receipts = receipts
+        self._tell()
+
+    def settle_alone(self, receipt: SendReceipt) -> None:
+        """There is one message, and this is its receipt."""
+        self._receipt = receipt
         self._tell()
 
     def fail(self, error: BaseException) -> None:
@@ -102,7 +107,10 @@ class Outcome:
         if self._error is not None:
             self._asked = True
             raise self._error.with_traceback(self._traceback)
-        return self._receipts[index]
+        if self._receipts is not None:
+            return self._receipts._at(index)
+        assert self._receipt is not None
+        return self._receipt
 
     def _tell(self) -> None:
         self.is_settled = True

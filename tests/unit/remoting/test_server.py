@@ -9,6 +9,7 @@ import pytest
 
 from sprocketmq.errors import ConnectFailed
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame import encode_frame
 from sprocketmq.remoting import Connection, Limits, ProcessorTable, RemotingClient, RemotingServer, Reply
 
 from .conftest import StartServer
@@ -106,6 +107,10 @@ async def test_tls_on_both_sides(certificate: tuple[Path, Path]) -> None:
     stranger = RemotingClient(ssl=ssl.create_default_context())
     body = bytes(range(256)) * 4096
     assert (await client.call(server.address, Command(1, body=body), 5)).body == body
+    opaque, answer = (connection := await client.connect(server.address)).expect(5)
+    frame = encode_frame(Command(1, opaque=opaque, body=body))
+    connection.put_now([frame[:100], bytearray(frame[100:])])
+    assert (await answer).body == body
     with pytest.raises(ConnectFailed, match="certificate"):
         await stranger.call(server.address, Command(1), 5)
     await client.close()
