@@ -5,15 +5,13 @@ from sprocketmq.protocol.record cimport Layout as RecordLayout
 from sprocketmq.protocol.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sprocketmq.store.indexcursor cimport IndexCursor
 from sprocketmq.store.memory cimport as_int32, ascii_hash, pointer
+from sprocketmq.store.propertyscan cimport PropertyScan
 from sprocketmq.store.queuecursor cimport QueueCursor, is_tearable
 
 import cython
 
-cdef bytes _TAGS, _KEYS, _DELAY, _UNIQUE_KEY
-
 cdef enum:
     _SPACE = 32
-    _PROPERTY_END = 2
 
 
 cdef class Dispatcher:
@@ -28,7 +26,7 @@ cdef class Dispatcher:
     cdef object _open_queue
     cdef RecordLayout _layout
     cdef QueueCursor _last
-    cdef Py_ssize_t _tags_at, _tags_end, _keys_at, _keys_end, _delay_at, _delay_end, _unique_at, _unique_end
+    cdef PropertyScan _found
 
     @cython.locals(of_topic=dict)
     cpdef QueueCursor queue(self, str topic, int queue_id)
@@ -60,18 +58,12 @@ cdef class Dispatcher:
 
     cdef bint belongs(self, QueueCursor cursor, long long queue_offset, long long record_end) except -1
 
-    @cython.locals(stop=Py_ssize_t)
-    cdef void scan(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) noexcept
-
-    @cython.locals(first=cython.uchar)
-    cdef void note(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t stop) noexcept
-
-    @cython.locals(wait=cython.longlong)
+    @cython.locals(wait=cython.longlong, found=PropertyScan)
     cdef long long tags_code(self, QueueCursor cursor, const unsigned char* p, long long store_timestamp) except? -1
 
     cdef long long delay_ms(self, str level) except? -1
 
-    @cython.locals(index=IndexCursor, at=Py_ssize_t, stop=Py_ssize_t)
+    @cython.locals(index=IndexCursor, found=PropertyScan, at=Py_ssize_t, stop=Py_ssize_t)
     cdef void dispatch_keys(
         self, QueueCursor cursor, const unsigned char* p, long long commit_offset, long long store_timestamp
     ) except *

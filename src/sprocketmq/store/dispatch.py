@@ -24,6 +24,7 @@ except ImportError:
 from sprocketmq.errors import MessageIllegal
 from sprocketmq.protocol.record import Layout as RecordLayout
 from sprocketmq.store.indexcursor import IndexCursor
+from sprocketmq.store.propertyscan import PropertyScan
 from sprocketmq.store.queuecursor import QueueCursor, is_tearable
 
 if not cython.compiled:
@@ -32,9 +33,8 @@ if not cython.compiled:
     from sprocketmq.protocol.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
     from sprocketmq.store.memory import Pointer, as_int32, ascii_hash, pointer
 
-_TAGS, _KEYS, _DELAY, _UNIQUE_KEY = b"TAGS\x01", b"KEYS\x01", b"DELAY\x01", b"UNIQ_KEY\x01"
 if not cython.compiled:
-    _SPACE, _PROPERTY_END = 32, 2
+    _SPACE = 32
 
 OpenQueue = Callable[[str, int], QueueCursor]
 OnDispatch = Callable[[str, int, int, int, int, bytes], object]
@@ -55,6 +55,7 @@ class Dispatcher:
         self.mending = 0  # else the size of a queue file
         self._open_queue = open_queue
         self._layout = RecordLayout()
+        self._found = PropertyScan()
         self._last: QueueCursor | None = None
 
     def queue(self, topic: str, queue_id: int) -> QueueCursor:
@@ -123,7 +124,7 @@ class Dispatcher:
     ) -> None:  # fmt: skip
         """One record, whose properties are `p[at:end]`."""
         kind = sys_flag & TRANSACTION_MASK
-        self.scan(p, at, end)
+        self._found.scan(p, at, end)
         self.store_timestamp = store_timestamp
         if kind == 0 or kind == TRANSACTION_COMMIT:
             if self.mending != 0 and queue_offset < cursor.max_offset:
@@ -161,36 +162,15 @@ class Dispatcher:
             return False
         return queue_offset == cursor.max_offset or bool(cursor.owner.align(queue_offset))
 
-    def scan(self, p: Pointer, at: int, end: int) -> None:
-        """Note where the properties that matter have their values; of two with one name the later counts."""
-        self._tags_at = self._keys_at = self._delay_at = self._unique_at = -1
-        while at < end:
-            stop = find(p, _PROPERTY_END, at, end)
-            if stop < 0:
-                stop = end
-            if stop - at > 5:
-                self.note(p, at, stop)
-            at = stop + 1
-
-    def note(self, p: Pointer, at: int, stop: int) -> None:
-        first = p[at]
-        if first == 0x54 and same(p, at, _TAGS, 0, 5):
-            self._tags_at, self._tags_end = at + 5, stop
-        elif first == 0x4B and same(p, at, _KEYS, 0, 5):
-            self._keys_at, self._keys_end = at + 5, stop
-        elif first == 0x55 and stop - at > 9 and same(p, at, _UNIQUE_KEY, 0, 9):
-            self._unique_at, self._unique_end = at + 9, stop
-        elif first == 0x44 and stop - at > 6 and same(p, at, _DELAY, 0, 6):
-            self._delay_at, self._delay_end = at + 6, stop
-
     def tags_code(self, cursor: QueueCursor, p: Pointer, store_timestamp: int) -> int:
-        if cursor.is_schedule and self._delay_at >= 0:
-            wait = self.delay_ms(text(p, self._delay_at, self._delay_end))
+        found = self._found
+        if cursor.is_schedule and found.delay_at >= 0:
+            wait = self.delay_ms(text(p, found.delay_at, found.delay_end))
             if wait >= 0:
                 return store_timestamp + wait
-        if self._tags_at < 0:
+        if found.tags_at < 0:
             return 0
-        return as_int32(text_hash(p, self._tags_at, self._tags_end, 0))
+        return as_int32(text_hash(p, found.tags_at, found.tags_end, 0))
 
     def delay_ms(self, level: str) -> int:
         """How long the level waits, the longest for one above all; -1 for what is no level."""
@@ -202,13 +182,15 @@ class Dispatcher:
         index.ready()  # a file begins with a message, even with one that has no key
         if commit_offset < index.end_offset:
             return
-        if self._unique_at >= 0:
-            self.put_key(index, cursor, p, self._unique_at, self._unique_end, commit_offset, store_timestamp)
-        at = self._keys_at
-        while 0 <= at < self._keys_end:
-            stop = find(p, _SPACE, at, self._keys_end)
+        if self._found.unique_at >= 0:
+            self.put_key(
+                index, cursor, p, self._found.unique_at, self._found.unique_end, commit_offset, store_timestamp
+            )
+        at = self._found.keys_at
+        while 0 <= at < self._found.keys_end:
+            stop = find(p, _SPACE, at, self._found.keys_end)
             if stop < 0:
-                stop = self._keys_end
+                stop = self._found.keys_end
             if stop > at:
                 self.put_key(index, cursor, p, at, stop, commit_offset, store_timestamp)
             at = stop + 1

@@ -6,14 +6,17 @@
     checkpoint  it vouches for nothing that the log does not hold
     config      every file can be read; offsets lie within their queues; every queue's topic is known
 
-The log is the truth: it is walked once, and the others are compared with what it calls for.
+The log is the truth: it is walked once, and the others are compared with what it calls for. Where all agree nothing is
+decoded; records of which that cannot be said at a glance are looked at one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from sprocketmq.protocol.record import BLANK_BYTES, MAGIC_BLANK, Record
+from sprocketmq.store.agreement import Agreement
 from sprocketmq.store.findings import Finding, Severity
 from sprocketmq.store.verify_config import check_config
 from sprocketmq.store.verify_index import IndexCheck
@@ -23,20 +26,23 @@ from sprocketmq.store.view.log import Damage
 from sprocketmq.store.view.store import StoreView
 
 Progress = Callable[[int], None]
+_STEP_BYTES = 16 * 1024 * 1024
+_MOST_TOGETHER = 64
 
 
 def verify(view: StoreView, progress: Progress = lambda _offset: None) -> Iterator[Finding]:
     """Every finding: the log's first, then those of queues, index, checkpoint and config."""
     yield from _check_files(view)
     queues, index, newest = QueueCheck(view), IndexCheck(view), 0
-    for found in view.read_log():
+    agreement = Agreement(queues.lanes, queues.fetch, index.lane)
+    for found in _unagreed(view, agreement, progress):
         if isinstance(found, Damage):
             yield _damage(found)
             index.skip(found.end)
             continue
         yield from _check_record(view, found, queues, index)
         newest = max(newest, found.store_timestamp)
-        progress(found.commit_offset + found.size)
+    newest = max(newest, agreement.newest)
     yield from _check_tail(view)
     yield from queues.rest()
     yield from index.rest()
@@ -44,8 +50,37 @@ def verify(view: StoreView, progress: Progress = lambda _offset: None) -> Iterat
     yield from check_config(view)
 
 
+def _unagreed(view: StoreView, agreement: Agreement, progress: Progress) -> Iterator[Record | Damage]:
+    """What of the log has to be looked at, in its order. Who takes one has judged it when he asks for the next."""
+    at, together = view.log_begin, 1
+    while at < view.log_end:
+        passed = _pass_over(view, agreement, at)
+        if passed > at:
+            at, together = passed, 1
+            progress(at)
+            continue
+        found = None
+        for found in islice(view.read_log(at), together):
+            yield found
+            at = found.end if isinstance(found, Damage) else found.commit_offset + found.size
+            progress(at)
+        if found is None:
+            return
+        together = min(2 * together, _MOST_TOGETHER)  # unusual ones come in crowds, and each beginning costs
+
+
+def _pass_over(view: StoreView, agreement: Agreement, at: int) -> int:
+    """The end of the records from `at` on that agree with everything; not beyond one file, nor one step."""
+    file = view.log.file_at(at)
+    if file is None:
+        return at
+    data = view.log.read(at, min(file.end - at, view.log_end - at, view.source.window))
+    return at + agreement.walk(data, at, min(len(data), _STEP_BYTES))
+
+
 def _check_record(view: StoreView, record: Record, queues: QueueCheck, index: IndexCheck) -> Iterator[Finding]:
     properties = dispatch.properties_of(record)
+    queues.lane(record.topic, record.queue_id)
     if dispatch.in_queue(record):
         yield from queues.check(record, dispatch.queue_entry(record, properties, view.delays))
     yield from index.check(record, dispatch.key_hashes(record, properties))

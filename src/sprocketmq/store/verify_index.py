@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from sprocketmq.errors import StoreCorrupt
 from sprocketmq.protocol.record import Record
+from sprocketmq.store.agreement import IndexLane, chain_faults, index_seconds
 from sprocketmq.store.findings import Finding, Severity
 from sprocketmq.store.indexfile_format import IndexEntry, slot_at
 from sprocketmq.store.view import dispatch
@@ -28,35 +29,41 @@ class _Place(NamedTuple):
 
 
 class IndexCheck:
-    """Fed with every record in log order; then asked for what is left over."""
+    """Fed with the records that no agreement passed over, in log order; then asked for what is left over."""
 
     def __init__(self, view: StoreView) -> None:
         self._view = view
         self._files = [IndexView(view.source, path, view.index_shape) for path, size in view.index_paths if size]
-        self._places = self._in_order()
-        self._next = next(self._places, None)
-        self._begin = self._next.entry.commit_offset if self._next else 0
+        self._following = iter(self._files)
+        self._file: IndexView | None = None
+        self._lane = IndexLane()
+        first = self._next
+        self._begin = self._lane.begin = first.entry.commit_offset if first else 0
         self._unindexed: tuple[int, int] | None = None
+
+    @property
+    def lane(self) -> IndexLane | None:
+        """Where the index is on its way through the log; None where there is none."""
+        return self._lane if self._files else None
 
     def check(self, record: Record, hashes: list[int]) -> Iterator[Finding]:
         """The entries at the record's offset are those of its keys."""
         yield from self._before(record.commit_offset)
         found: list[int] = []
-        while self._next is not None and self._next.entry.commit_offset == record.commit_offset:
-            place = self._next
+        while (place := self._next) is not None and place.entry.commit_offset == record.commit_offset:
             found.append(place.entry.key_hash)
             if place.entry.key_hash not in hashes:
                 yield place.finding(f"has a hash that no key of the message at {record.commit_offset} has")
             yield from _check_time(place, record)
-            self._next = next(self._places, None)
+            self._lane.number += 1
         if Counter(hashes) - Counter(found) and record.commit_offset >= self._begin:
             first, count = self._unindexed or (record.commit_offset, 0)
             self._unindexed = first, count + 1
 
     def skip(self, offset: int) -> None:
         """Entries of a damaged stretch of the log cannot be judged; the damage is a finding already."""
-        while self._next is not None and self._next.entry.commit_offset < offset:
-            self._next = next(self._places, None)
+        while (place := self._next) is not None and place.entry.commit_offset < offset:
+            self._lane.number += 1
 
     def rest(self) -> Iterator[Finding]:
         yield from self._before(1 << 63)
@@ -71,8 +78,8 @@ class IndexCheck:
 
     def _before(self, offset: int) -> Iterator[Finding]:
         """Entries that point to a place in the log where no record starts."""
-        while self._next is not None and self._next.entry.commit_offset < offset:
-            place, self._next = self._next, next(self._places, None)
+        while (place := self._next) is not None and place.entry.commit_offset < offset:
+            self._lane.number += 1
             target = place.entry.commit_offset
             if target < self._view.log_begin:
                 continue
@@ -89,16 +96,23 @@ class IndexCheck:
             return False
         return place.entry.key_hash in dispatch.key_hashes(record, dispatch.properties_of(record))
 
-    def _in_order(self) -> Iterator[_Place]:
-        for file in self._files:
-            for number, entry in enumerate(file.entries(), 1):
-                yield _Place(file, number, entry)
+    @property
+    def _next(self) -> _Place | None:
+        """The entry that comes next, in this file or the first of those that follow; None when there is none left."""
+        while self._file is None or self._lane.number >= self._lane.count:
+            following = next(self._following, None)
+            if following is None:
+                return None
+            self._file = following
+            is_last = following is self._files[-1]
+            self._lane.place(following.stored_entries(), following.count, following.header.begin_timestamp, is_last)
+        return _Place(self._file, self._lane.number, self._file.entry(self._lane.number))
 
 
 def _check_time(place: _Place, record: Record) -> Iterator[Finding]:
     """Seconds since the file's begin; the first entry of a file was counted from the end of the one before."""
     header, entry = place.file.header, place.entry
-    seconds = min(max(0, record.store_timestamp - header.begin_timestamp) // 1000, 0x7FFFFFFF)
+    seconds = index_seconds(record.store_timestamp, header.begin_timestamp)
     if place.number > 1 and entry.seconds != seconds:
         yield place.finding(
             f"says {entry.seconds} s after the file's begin, but the message was stored after {seconds}"
@@ -107,17 +121,12 @@ def _check_time(place: _Place, record: Record) -> Iterator[Finding]:
 
 def _check_chains(file: IndexView) -> Iterator[Finding]:
     """Each entry follows the one before it in its slot; each slot names the newest; the header counts them."""
-    heads: dict[int, int] = {}
-    for number, entry in enumerate(file.entries(), 1):
-        slot = entry.key_hash % file.shape.slots if entry.key_hash >= 0 else -1
-        if entry.previous != heads.get(slot, 0):
-            place = _Place(file, number, entry)
-            yield place.finding(f"is chained to {entry.previous}, not to {heads.get(slot, 0)}")
-        heads[slot] = number
-    for slot, stored in enumerate(file.slots()):
-        if stored != heads.get(slot, 0):
-            yield Finding(file.path, slot_at(slot), f"slot {slot} names entry {stored}, not {heads.get(slot, 0)}")
-    yield from _check_header(file, len(heads))
+    chains, heads, used = chain_faults(file.stored_entries(), file.count, file.stored_slots(), file.shape.slots)
+    for number, stored, last in chains:
+        yield _Place(file, number, file.entry(number)).finding(f"is chained to {stored}, not to {last}")
+    for slot, stored, last in heads:
+        yield Finding(file.path, slot_at(slot), f"slot {slot} names entry {stored}, not {last}")
+    yield from _check_header(file, used)
 
 
 def _check_header(file: IndexView, used: int) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sprocketmq.errors import StoreCorrupt
 from sprocketmq.protocol.record import Record
+from sprocketmq.store.agreement import Lane, Lanes
 from sprocketmq.store.consumequeue_ext_format import is_ext_address
 from sprocketmq.store.consumequeue_format import ENTRY_SIZE, QueueEntry
 from sprocketmq.store.findings import Finding, Severity
@@ -13,33 +14,56 @@ from sprocketmq.store.view.configs import topic_names
 from sprocketmq.store.view.queue import QueueView
 from sprocketmq.store.view.store import StoreView
 
+#: Entries that are put at hand at once, and how many queues may have some there: each is a map of its own.
+_RUN_ENTRIES = 8192
+_QUEUES_AT_HAND = 1024
+
 
 class QueueCheck:
-    """Fed with every record in log order; then asked for what is left over."""
+    """Fed with the records that no agreement passed over, in log order; then asked for what is left over."""
 
     def __init__(self, view: StoreView) -> None:
         self._view = view
-        self._next: dict[tuple[str, int], int] = {}
+        self.lanes: Lanes = {}
+        self._at_hand: list[Lane] = []
         self._missing: dict[tuple[str, int], tuple[int, int]] = {}
         self._known = _known_topics(view)
 
     def check(self, record: Record, expected: QueueEntry) -> Iterator[Finding]:
         """The record's entry is the next of its queue, and says where the record is."""
         key, offset = (record.topic, record.queue_id), record.queue_offset
-        queue = self._view.queues.get(key)
+        queue, lane = self._view.queues.get(key), self.lane(*key)
         stored = self._plain(record, queue.stored(offset)) if queue is not None else None
-        due = self._next.get(key, offset)
+        due = offset if lane.due < 0 else lane.due
         if queue is not None and offset > due:
-            yield from self._unclaimed(queue, due, offset)
+            yield from self._unclaimed(queue, due, min(offset, self._stored_end(queue)))
         if offset < due and stored != expected:
             yield self._record_finding(record, f"its queue offset {offset} was used before")
             return
-        self._next[key] = offset + 1
+        lane.due = offset + 1
         if queue is None or stored is None or not stored.is_written:
             self._count_missing(key, offset)
         elif stored != expected and not self._made_anew(record, stored):
             path, at = queue.place(offset)
             yield Finding(path, at, f"entry {offset} is {_text(stored)}, but the log calls for {_text(expected)}")
+
+    def lane(self, topic: str, queue_id: int) -> Lane:
+        """Where a queue is on its way through the log."""
+        of_topic = self.lanes.setdefault(topic.encode(), {})
+        if queue_id not in of_topic:
+            of_topic[queue_id] = Lane(topic, queue_id)
+        return of_topic[queue_id]
+
+    def fetch(self, lane: Lane, offset: int) -> None:
+        """Put the queue's entries from `offset` on at hand."""
+        if len(self._at_hand) >= _QUEUES_AT_HAND:
+            for other in self._at_hand:
+                other.place(None, 0, 0)
+            self._at_hand.clear()
+        queue = self._view.queues.get((lane.topic, lane.queue_id))
+        run = queue.stored_run(offset, _RUN_ENTRIES) if queue is not None else memoryview(b"")
+        lane.place(run, offset, offset + len(run) // ENTRY_SIZE)
+        self._at_hand.append(lane)
 
     def _plain(self, record: Record, stored: QueueEntry | None) -> QueueEntry | None:
         """The entry with the tag's hash in place of the address of the ConsumeQueueExt unit that holds it."""
@@ -74,7 +98,8 @@ class QueueCheck:
             yield Finding(path, at, f"{count} messages of the log have no entry, the first is {first}", severity)
         for key, queue in sorted(self._view.queues.items()):
             yield from self._check_files(queue)
-            yield from self._unclaimed(queue, self._next.get(key, queue.min_offset), self._stored_end(queue))
+            due = self.lane(*key).due
+            yield from self._unclaimed(queue, queue.min_offset if due < 0 else due, self._stored_end(queue))
 
     def _check_files(self, queue: QueueView) -> Iterator[Finding]:
         for number, file in enumerate(queue.files):

@@ -85,14 +85,15 @@ def clean_errors() -> Iterator[None]:
 def run_to_end(start: Callable[[], StreamingQuery], limit: int | None = None) -> list[Any]:
     """Run a query that ends by itself; returns the progress of its batches.
 
-    Before Spark 4.2 such a query ends after one batch when batches have a `limit`: it is run until one stays below.
+    Before Spark 4.2 such a query ends after one batch, though batches have a `limit` or one was left from the last run:
+    it is run again until a batch stays below the limit.
     """
-    progress = _run(start)
-    last = progress
-    while limit and not HAS_ADMISSION_CONTROL and 2 * sum(one.numInputRows for one in last) > limit:
-        last = _run(start)
-        progress += last
-    return progress
+    runs = [_run(start)]
+    while not HAS_ADMISSION_CONTROL and (rows := sum(one.numInputRows for one in runs[-1])):
+        if 2 * rows <= limit if limit else len(runs) == 2:
+            break
+        runs.append(_run(start))
+    return [batch for run in runs for batch in run]
 
 
 def _run(start: Callable[[], StreamingQuery]) -> list[Any]:

@@ -74,6 +74,13 @@ class IndexView:
         data = self._file.read(self.shape.entry_at(1), (self.count - 1) * INDEX_ENTRY_SIZE)
         return map(IndexEntry._make, INDEX_ENTRY.iter_unpack(data))
 
+    def stored_entries(self) -> memoryview:
+        """The bytes of all entries, from number 0 on."""
+        return self._file.read(self.shape.entry_at(0), self.count * INDEX_ENTRY_SIZE)
+
+    def stored_slots(self) -> memoryview:
+        return self._file.read(HEADER_SIZE, SLOT_SIZE * self.shape.slots)
+
 
 class IndexBuilder:
     """An IndexFile being written, as the broker writes it: one `put` per key of a message, in log order."""

@@ -68,6 +68,16 @@ class QueueView:
             return None
         return decode_entry(self._bytes(file).read(at - file.base, ENTRY_SIZE))
 
+    def stored_run(self, offset: int, most: int) -> memoryview:
+        """The bytes of up to `most` entries from `offset` on, as far as its file goes."""
+        at = offset * ENTRY_SIZE
+        file = self._file_at(at)
+        if file is None or offset < 0:
+            return memoryview(b"")
+        whole = file.size - file.size % ENTRY_SIZE
+        length = min(most * ENTRY_SIZE, file.base + whole - at)
+        return self._source.open(file.path).read(at - file.base, length) if length > 0 else memoryview(b"")
+
     def last_written(self, end: int) -> int:
         """The last offset before `end` at which any entry is written, be it behind a hole; -1 for none."""
         for file in reversed(self.files):
