@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sprocketmq.client.options import Credentials as Credentials
     from sprocketmq.client.producer import Producer as Producer
     from sprocketmq.client.pulling.consumer import PullConsumer as PullConsumer
+    from sprocketmq.client.receipts import ReceiptFuture as ReceiptFuture
     from sprocketmq.client.received import ReceivedMessage as ReceivedMessage
     from sprocketmq.client.replies import Reply as Reply
     from sprocketmq.client.settings import Batching as Batching
@@ -52,6 +53,7 @@ _HOMES = {
     "sprocketmq.client.options": ("ClientOptions", "Credentials"),
     "sprocketmq.client.producer": ("Producer",),
     "sprocketmq.client.pulling.consumer": ("PullConsumer",),
+    "sprocketmq.client.receipts": ("ReceiptFuture",),
     "sprocketmq.client.received": ("ReceivedMessage",),
     "sprocketmq.client.replies": ("Reply",),
     "sprocketmq.client.settings": ("Batching", "ConsumerSettings", "FlowLimits", "ProducerSettings", "PullSettings"),
