@@ -35,7 +35,7 @@ def verify(view: StoreView, progress: Progress = lambda _offset: None) -> Iterat
     yield from _check_files(view)
     queues, index, newest = QueueCheck(view), IndexCheck(view), 0
     agreement = Agreement(queues.lanes, queues.fetch, index.lane)
-    for found in _unagreed(view, agreement, progress):
+    for found in unagreed(view, agreement, view.log_begin, view.log_end, progress):
         if isinstance(found, Damage):
             yield _damage(found)
             index.skip(found.end)
@@ -50,17 +50,19 @@ def verify(view: StoreView, progress: Progress = lambda _offset: None) -> Iterat
     yield from check_config(view)
 
 
-def _unagreed(view: StoreView, agreement: Agreement, progress: Progress) -> Iterator[Record | Damage]:
-    """What of the log has to be looked at, in its order. Who takes one has judged it when he asks for the next."""
-    at, together = view.log_begin, 1
-    while at < view.log_end:
-        passed = _pass_over(view, agreement, at)
+def unagreed(
+    view: StoreView, agreement: Agreement, begin: int, end: int, progress: Progress = lambda _offset: None
+) -> Iterator[Record | Damage]:
+    """What of the log in [begin, end) has to be looked at. Who takes one has judged it when he asks for the next."""
+    at, together = begin, 1
+    while at < end:
+        passed = _pass_over(view, agreement, at, end)
         if passed > at:
             at, together = passed, 1
             progress(at)
             continue
         found = None
-        for found in islice(view.read_log(at), together):
+        for found in islice(view.read_log(at, end), together):
             yield found
             at = found.end if isinstance(found, Damage) else found.commit_offset + found.size
             progress(at)
@@ -69,13 +71,13 @@ def _unagreed(view: StoreView, agreement: Agreement, progress: Progress) -> Iter
         together = min(2 * together, _MOST_TOGETHER)  # unusual ones come in crowds, and each beginning costs
 
 
-def _pass_over(view: StoreView, agreement: Agreement, at: int) -> int:
+def _pass_over(view: StoreView, agreement: Agreement, at: int, end: int) -> int:
     """The end of the records from `at` on that agree with everything; not beyond one file, nor one step."""
     file = view.log.file_at(at)
     if file is None:
         return at
     data = view.log.read(at, min(file.end - at, view.log_end - at, view.source.window))
-    return at + agreement.walk(data, at, min(len(data), _STEP_BYTES))
+    return at + agreement.walk(data, at, min(len(data), end - at, _STEP_BYTES))
 
 
 def _check_record(view: StoreView, record: Record, queues: QueueCheck, index: IndexCheck) -> Iterator[Finding]:

@@ -39,7 +39,7 @@ def test_only_unusual_records_are_looked_at(golden: Path, monkeypatch: pytest.Mo
 def thorough(root: Path) -> list[Finding]:
     """Every record looked at."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_pass_over", lambda _view, _agreement, at: at)
+        patch.setattr(module, "_pass_over", lambda _view, _agreement, at, _end: at)
         return list(verify(StoreView(root)))
 
 

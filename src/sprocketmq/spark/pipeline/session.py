@@ -85,15 +85,17 @@ def clean_errors() -> Iterator[None]:
 def run_to_end(start: Callable[[], StreamingQuery], limit: int | None = None) -> list[Any]:
     """Run a query that ends by itself; returns the progress of its batches.
 
-    Before Spark 4.2 such a query ends after one batch, though batches have a `limit` or one was left from the last run:
-    it is run again until a batch stays below the limit.
+    Before Spark 4.2 such a query ends after one batch, be it one that the last run left unfinished: it is run a second
+    time, and again until a batch stays below the `limit` that batches have.
     """
     runs = [_run(start)]
-    while not HAS_ADMISSION_CONTROL and (rows := sum(one.numInputRows for one in runs[-1])):
-        if 2 * rows <= limit if limit else len(runs) == 2:
-            break
+    while not HAS_ADMISSION_CONTROL and (len(runs) == 1 or (limit and 2 * _rows(runs[-1]) > limit)):
         runs.append(_run(start))
     return [batch for run in runs for batch in run]
+
+
+def _rows(progress: list[Any]) -> int:
+    return sum(batch.numInputRows for batch in progress)
 
 
 def _run(start: Callable[[], StreamingQuery]) -> list[Any]:
