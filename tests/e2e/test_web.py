@@ -1,4 +1,4 @@
-"""The facade for threads in a web server: gunicorn loads the application once, forks workers, and each has threads."""
+"""The facade for threads under Django: gunicorn loads the application once, forks workers, and each has threads."""
 
 from __future__ import annotations
 

@@ -1,14 +1,18 @@
-"""A WSGI application for test_web.py: what is posted to it becomes a message.
+"""A Django application for test_web.py: what is posted to it becomes a message.
 
-The producer is made when the module is imported, as Django's settings or a Flask module would make it: with `--preload`
-that is in gunicorn's master, before the workers are forked.
+The producer is made when the module is imported, as settings or an AppConfig would make it: with `--preload` that is in
+gunicorn's master, before the workers are forked.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import Any
+
+from django.conf import settings
+from django.core.wsgi import get_wsgi_application
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.views.decorators.csrf import csrf_exempt
 
 from sprocketmq.client import Message
 from sprocketmq.client.sync import Producer
@@ -20,11 +24,14 @@ producer.start()
 producer.send(Message(TOPIC, b"from the master"))
 
 
-def app(environ: dict[str, Any], start_response: Callable[[str, list[tuple[str, str]]], object]) -> Iterable[bytes]:
-    body = environ["wsgi.input"].read()
-    receipt = producer.send(Message(TOPIC, body))
-    submitted = producer.submit(Message(TOPIC, body + b" submitted")).result(30)
+def take(request: HttpRequest) -> HttpResponse:
+    receipt = producer.send(Message(TOPIC, request.body))
+    submitted = producer.submit(Message(TOPIC, request.body + b" submitted")).result(30)
     assert receipt.ok
     assert submitted.ok
-    start_response("200 OK", [("Content-Type", "text/plain")])
-    return [f"{os.getpid()} {receipt.message_id} {submitted.message_id}".encode()]
+    return HttpResponse(f"{os.getpid()} {receipt.message_id} {submitted.message_id}")
+
+
+urlpatterns = [path("", csrf_exempt(take))]
+settings.configure(ROOT_URLCONF=__name__, SECRET_KEY="of a test", ALLOWED_HOSTS=["127.0.0.1"], DEBUG=False)
+app = get_wsgi_application()
