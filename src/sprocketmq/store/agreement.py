@@ -233,7 +233,6 @@ def is_plain(p: Pointer, at: int, end: int) -> bool:
 
 #: (number, stored, expected)
 Fault = tuple[int, int, int]
-Faults = tuple[list[Fault], list[Fault], int]
 
 
 def chain_faults(
