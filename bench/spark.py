@@ -1,11 +1,12 @@
 """Our Spark source and sink beside Spark's own for Kafka, in turns, on local[2].
 
-    KAFKA_PYTHON=venv/bin/python python -m bench.spark [rows to read] [rows to write] [seconds of latency]
+    KAFKA_PYTHON=venv/bin/python python -m bench.spark [rows to read] [rows to write] [seconds of latency] [rounds]
 
 KAFKA_PYTHON is a Python with pyspark 4.0.0, for which spark-sql-kafka-0-10_2.13:4.0.0 is resolved from Maven; without
-it only our side is measured. Each side runs in a process of its own against its own broker; rows have 128-byte bodies.
+it only our side is measured. Each side runs in a process of its own against its own broker, and both take turns in
+every round; the median of each is compared. Topics have four queues or partitions, rows have 128-byte bodies.
 
-write    rows of spark.range to a topic
+write    rows of spark.range to a topic, until there are enough to read
 read     that topic to the noop sink
 scan     our store directory to the noop sink, no broker asked, while the broker runs; beside the read from Kafka
 p50      seconds from a message's store time to that of its copy, made by a stream from topic to topic
@@ -18,7 +19,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 from tests.peers.kafka import Kafka
 from tests.peers.sprocket import sprocket_cluster
@@ -32,52 +37,100 @@ CONF = {
     "maxTransferCountOnMessageInDisk": "4096",
     "maxTransferBytesOnMessageInDisk": str(1024**2),
 }
-TARGETS = {"write": 1.2, "read": 1.5, "scan": 2.5, "scan of 7 columns": 2.5}
+PARTITIONS = 4  # as many as the queues of a topic that a RocketMQ broker makes for a producer
+WARM_UP = 20_000
+SAME_COLUMNS = "keys,body,topic,queueId,queueOffset,storeTimestamp,sysFlag"  # what Kafka's source gives
+TARGETS = {"write": 1.2, "read": 1.5, "scan": 2.5}
 _SIDE = Path(__file__).with_name("spark_side.py")
 
 
-def main(rows_to_read: int = 5_000_000, rows_to_write: int = 1_000_000, latency_seconds: int = 60) -> None:
-    sizes = rows_to_read, rows_to_write, latency_seconds
-    with tempfile.TemporaryDirectory() as folder:
-        ours = _ours(Path(folder), sizes)
+class Side:
+    """One Spark session in a process of its own, which does what it is told."""
+
+    def __init__(self, python: str, *words: object) -> None:
+        command = [python, str(_SIDE), *map(str, words)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __call__(self, *order: object) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(*order, file=self._process.stdin, flush=True)
+        return json.loads(self._process.stdout.readline())
+
+    def end(self) -> None:
+        self._process.communicate()
+
+
+def main(to_read: int = 5_000_000, to_write: int = 1_000_000, latency_seconds: int = 60, rounds: int = 3) -> None:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        ours = stack.enter_context(_ours(Path(folder)))
         python = os.environ.get("KAFKA_PYTHON")
-        theirs = _theirs(python, Path(folder), sizes) if python else {}
-    for name, figure in ours.items():
-        beside = theirs.get("read" if name.startswith("scan") else name)
-        print(_latency(name, figure, beside) if name in ("p50", "p99") else _speed(name, figure, beside))
+        theirs = stack.enter_context(_theirs(python, Path(folder))) if python else None
+        sides = [ours, theirs] if theirs else [ours]
+        for side in sides:
+            side("write", "warm", WARM_UP)
+            side("read", "warm")
+        writes = range(to_read // to_write)
+        found = _rounds({"write": [to_write / side("write", "all", to_write) for side in sides]} for _ in writes)
+        found |= _rounds(_reads(to_read, *sides) for _ in range(rounds))
+        for name, speeds in found.items():
+            print(_line(name, speeds), flush=True)
+        if latency_seconds:
+            _latency([side("latency", latency_seconds) for side in sides])
 
 
-def _speed(name: str, speed: float, beside: float | None) -> str:
-    line = f"{name:<18} {speed:>12,.0f} rows/s"
-    return f"{line}   Kafka {beside:>12,.0f}   {speed / beside:.2f}x  (target {TARGETS[name]}x)" if beside else line
+def _reads(rows: int, ours: Side, theirs: Side | None = None) -> dict[str, list[float]]:
+    """Rows a second of each of our reads, and of Kafka's beside them."""
+    beside = [rows / theirs("read", "all")] if theirs else []
+    return {
+        "read": [rows / ours("read", "all"), *beside],
+        "read 7 columns": [rows / ours("read", "all", SAME_COLUMNS), *beside],
+        "scan": [(rows + WARM_UP) / ours("scan"), *beside],
+        "scan 7 columns": [(rows + WARM_UP) / ours("scan", SAME_COLUMNS), *beside],
+    }
 
 
-def _latency(name: str, seconds: float, beside: float | None) -> str:
-    line = f"{'latency ' + name:<18} {seconds * 1000:>12,.0f} ms"
-    return f"{line}       Kafka {beside * 1000:>12,.0f}   {seconds / beside:.2f}x" if beside else line
+def _rounds(rounds: Iterable[dict[str, list[float]]]) -> dict[str, list[tuple[float, ...]]]:
+    """For each name the speeds of each side, round by round."""
+    found = list(rounds)
+    return {name: list(zip(*(one[name] for one in found), strict=True)) for name in found[0]}
 
 
-def _ours(folder: Path, sizes: tuple[int, ...]) -> dict[str, float]:
+def _line(name: str, speeds: list[tuple[float, ...]]) -> str:
+    """The speeds of all rounds, and the ratio of the medians."""
+    texts = [" ".join(f"{speed:>9,.0f}" for speed in side) for side in speeds]
+    middles = [median(side) for side in speeds]
+    ratio = f"   {middles[0] / middles[-1]:.2f}x  (target {TARGETS[name.split()[0]]}x)" if len(speeds) > 1 else ""
+    return f"{name:<14} {' rows/s   Kafka '.join(texts)}{ratio}"
+
+
+def _latency(found: list[dict[str, float]]) -> None:
+    for name in ("p50", "p99"):
+        values = [side[name] * 1000 for side in found]
+        ratio = f"   {values[0] / values[-1]:.2f}x" if len(values) > 1 else ""
+        print(f"{'latency ' + name:<14} {' ms   Kafka '.join(f'{value:,.0f}' for value in values)}{ratio}")
+
+
+@contextmanager
+def _ours(folder: Path) -> Iterator[Side]:
     cluster = sprocket_cluster(folder / "sprocket", CONF).start()
+    side = Side(sys.executable, "rocketmq", cluster.address, cluster.broker.store)
     try:
-        return _run(sys.executable, "rocketmq", cluster.address, *sizes, cluster.broker.store)
+        yield side
     finally:
+        side.end()
         cluster.kill()
 
 
-def _theirs(python: str, folder: Path, sizes: tuple[int, ...]) -> dict[str, float]:
-    kafka = Kafka(folder / "kafka").start()
+@contextmanager
+def _theirs(python: str, folder: Path) -> Iterator[Side]:
+    kafka = Kafka(folder / "kafka", partitions=PARTITIONS).start()
+    side = Side(python, "kafka", kafka.address)
     try:
-        return _run(python, "kafka", kafka.address, *sizes)
+        yield side
     finally:
+        side.end()
         kafka.kill()
-
-
-def _run(python: str, kind: str, address: str, *words: object) -> dict[str, float]:
-    command = [python, str(_SIDE), kind, address, *map(str, words)]
-    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, float] = json.loads(ran.stdout.strip().splitlines()[-1])
-    return found
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
-"""One side of `bench.spark`; runs under either PySpark and prints rows per second, and seconds of latency, as JSON.
+"""One side of `bench.spark`, KIND ADDRESS [STORE]; runs under either PySpark.
 
-KIND ADDRESS ROWS_TO_READ ROWS_TO_WRITE LATENCY_SECONDS [STORE]
+Takes one order per line, answers each with a line of JSON:
+
+    write TOPIC ROWS   read TOPIC [COLUMNS]   scan [COLUMNS]   ->  seconds
+    latency SECONDS                                            ->  {"p50": seconds, "p99": seconds}
 """
 
 from __future__ import annotations
@@ -9,82 +12,84 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+
+from pyspark.sql import DataFrame, SparkSession
 
 KAFKA = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
-WARM_UP = 20_000
 
 
-def main(
-    kind: str, address: str, rows_to_read: int, rows_to_write: int, latency_seconds: int, store: str | None = None
-) -> None:
-    from pyspark.sql import SparkSession
+class Side:
+    def __init__(self, kind: str, address: str, store: str = "") -> None:
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.log.level", "ERROR").config("spark.ui.showConsoleProgress", "false")
+        self.spark = (builder.config("spark.jars.packages", KAFKA) if kind == "kafka" else builder).getOrCreate()
+        self.kind, self.store = kind, store
+        self.body, self.time = ("body", "storeTimestamp") if kind == "rocketmq" else ("value", "timestamp")
+        self.places = {"nameserver" if kind == "rocketmq" else "kafka.bootstrap.servers": address}
 
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.log.level", "ERROR").config("spark.ui.showConsoleProgress", "false")
-    spark = (builder.config("spark.jars.packages", KAFKA) if kind == "kafka" else builder).getOrCreate()
-    body = "body" if kind == "rocketmq" else "value"
-    places = {"nameserver": address} if kind == "rocketmq" else {"kafka.bootstrap.servers": address}
+    def obey(self, order: str, *words: str) -> float | dict[str, float]:
+        if order == "latency":
+            return self.latency(int(words[0]))
+        begin = time.perf_counter()
+        if order == "write":
+            self.write(words[0], int(words[1]))
+        else:
+            frame = self.rows(*words) if order == "read" else self.scan(*words)
+            frame.write.format("noop").mode("overwrite").save()
+        return time.perf_counter() - begin
 
-    def write(topic: str, rows: int) -> None:
-        frame = spark.range(0, rows, 1, 4).selectExpr(f"lpad(cast(id as string), 128, 'x') as {body}")
-        frame.write.format(kind).mode("append").options(**places, topic=topic).save()
+    def write(self, topic: str, rows: int) -> None:
+        frame = self.spark.range(0, rows, 1, 4).selectExpr(f"lpad(cast(id as string), 128, 'x') as {self.body}")
+        frame.write.format(self.kind).mode("append").options(**self.places, topic=topic).save()
 
-    def read(topic: str) -> None:
-        frame = spark.read.format(kind).options(**places, subscribe=topic, startingOffsets="earliest").load()
-        frame.write.format("noop").mode("overwrite").save()
+    def rows(self, topic: str, columns: str = "") -> DataFrame:
+        options = self.places | {"subscribe": topic, "startingOffsets": "earliest"} | _only(columns)
+        return self.spark.read.format(self.kind).options(**options).load()
 
-    def scan(**options: str) -> None:
-        frame = spark.read.format("rocketmq_store").options(minPartitions="8", **options).load(store)
-        frame.write.format("noop").mode("overwrite").save()
+    def scan(self, columns: str = "") -> DataFrame:
+        source = self.spark.read.format("rocketmq_store").options(minPartitions="8", **_only(columns))
+        return source.load(self.store)
 
-    def latency() -> dict[str, float]:
+    def latency(self, seconds: int) -> dict[str, float]:
         """From the broker's time of a message to that of its copy in another topic, by a stream that never waits."""
-        time_of = "storeTimestamp" if kind == "rocketmq" else "timestamp"
         for topic in ("feed", "copy"):
-            write(topic, 4)
+            self.write(topic, 4)
         with tempfile.TemporaryDirectory() as folder:
-            numbers = spark.readStream.format("rate").option("rowsPerSecond", 20).load()
-            feed = numbers.selectExpr(f"concat('n', cast(value as string)) as {body}").writeStream.format(kind)
-            feed = feed.options(**places, topic="feed", checkpointLocation=f"{folder}/feed")
-            source = spark.readStream.format(kind).options(**places, subscribe="feed", startingOffsets="latest").load()
-            copy = source.select(body).writeStream.format(kind)
-            copy = copy.options(**places, topic="copy", checkpointLocation=f"{folder}/copy")
-            queries = [copy.start(), feed.trigger(processingTime="200 milliseconds").start()]
-            time.sleep(latency_seconds)
+            numbers = self.spark.readStream.format("rate").option("rowsPerSecond", 20).load()
+            texts = numbers.selectExpr(f"concat('n', cast(value as string)) as {self.body}")
+            source = self.spark.readStream.format(self.kind)
+            source = source.options(**self.places, subscribe="feed", startingOffsets="latest")
+            queries = []
+            for topic, rows, pause in (("copy", source.load().select(self.body), "0"), ("feed", texts, "200")):
+                sink = rows.writeStream.format(self.kind)
+                sink = sink.options(**self.places, topic=topic, checkpointLocation=f"{folder}/{topic}")
+                queries.append(sink.trigger(processingTime=f"{pause} milliseconds").start())
+            time.sleep(seconds)
             for query in reversed(queries):
                 query.stop()
-        ends = []
-        for topic in ("feed", "copy"):
-            rows = spark.read.format(kind).options(**places, subscribe=topic, startingOffsets="earliest").load()
-            found = rows.selectExpr(f"cast({body} as string)", f"cast({time_of} as double)").collect()
-            ends.append({text: when for text, when in found if text.startswith("n")})
-        waits = sorted(ends[1][text] - ends[0][text] for text in ends[1])
-        waits = waits[len(waits) // 4 :]  # the first batches pay for the start
-        return {"p50": waits[len(waits) // 2], "p99": waits[len(waits) * 99 // 100]}
+        return _percentiles(*(self._times(topic) for topic in ("feed", "copy")))
 
-    write("warm", WARM_UP)
-    read("warm")
-    found = {"write": rows_to_write / seconds(lambda: write("written", rows_to_write))}
-    write("written", rows_to_read - rows_to_write)
-    found["read"] = rows_to_read / seconds(lambda: read("written"))
-    if store:
-        scan(topics="warm")
-        found["scan"] = (rows_to_read + WARM_UP) / seconds(scan)
-        same = "keys,body,topic,queueId,queueOffset,storeTimestamp,sysFlag"  # what Kafka's source gives
-        found["scan of 7 columns"] = (rows_to_read + WARM_UP) / seconds(lambda: scan(columns=same))
-    if latency_seconds:
-        found.update(latency())
-    print(json.dumps(found))
-    spark.stop()
+    def _times(self, topic: str) -> dict[str, float]:
+        found = self.rows(topic).selectExpr(f"cast({self.body} as string)", f"cast({self.time} as double)").collect()
+        return {text: when for text, when in found if text.startswith("n")}
 
 
-def seconds(work: Callable[[], None]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
+def _only(columns: str) -> dict[str, str]:
+    return {"columns": columns} if columns else {}
+
+
+def _percentiles(begin: dict[str, float], end: dict[str, float]) -> dict[str, float]:
+    waits = sorted(end[text] - begin[text] for text in end)
+    waits = waits[len(waits) // 4 :]  # the first batches pay for the start
+    return {"p50": waits[len(waits) // 2], "p99": waits[len(waits) * 99 // 100]}
+
+
+def main() -> None:
+    side = Side(*sys.argv[1:])
+    for line in sys.stdin:
+        print(json.dumps(side.obey(*line.split())), flush=True)
+    side.spark.stop()
 
 
 if __name__ == "__main__":
-    name, where, to_read, to_write, wait, *more = sys.argv[1:]
-    main(name, where, int(to_read), int(to_write), int(wait), *more)
+    main()

@@ -22,10 +22,10 @@ _API_VERSIONS = struct.pack(">ihhih5s", 15, 18, 0, 1, 5, b"probe")
 class Kafka(Server):
     """`start()` formats the log directory the first time.  Not `quick`: what is measured may be optimised."""
 
-    def __init__(self, directory: Path, *, heap: str = "1g") -> None:
+    def __init__(self, directory: Path, *, heap: str = "1g", partitions: int = 1) -> None:
         super().__init__(directory, free_port())
         self.controller_port = free_port()
-        self.heap = heap
+        self.heap, self.partitions = heap, partitions
 
     def command(self) -> list[str]:
         conf = self._write_conf()
@@ -52,6 +52,7 @@ class Kafka(Server):
             "advertised.listeners": f"PLAINTEXT://{self.address}",
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "num.partitions": str(self.partitions),
             "log.dirs": str(self.directory / "logs"),
             "offsets.topic.replication.factor": "1",
             "transaction.state.log.replication.factor": "1",
