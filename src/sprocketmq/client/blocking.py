@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from sprocketmq.client.errors import ClientError, NoRoute, Offline, Refused, TimedOut, Unreachable
+from sprocketmq.client.inbox import Inbox
 from sprocketmq.client.options import ClientOptions
 from sprocketmq.client.routes import AUTO_CREATE_TOPIC, Route
 from sprocketmq.client.transport import check, request
@@ -22,14 +23,13 @@ from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.route import TopicRouteData
 from sprocketmq.protocol.bodies.topic import TopicList
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import FrameDecoder, encode_frame
+from sprocketmq.protocol.frame import encode_frame
 from sprocketmq.protocol.headers.nameserver import GetRouteInfoRequestHeader
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.signing import with_signature
 
 T = TypeVar("T")
 
-_READ_BYTES = 1024 * 1024
 _LONGEST_PAUSE_S = 5.0
 
 
@@ -40,7 +40,7 @@ class BlockingConnection:
         self.address, self._options = address, options
         host, _, port = address.rpartition(":")
         self._numbers = itertools.count(1)
-        self._decoder = FrameDecoder()
+        self._inbox = Inbox()
         self._arrived: list[Command] = []
         self._socket = self._connect(host.strip("[]"), int(port))
 
@@ -76,14 +76,15 @@ class BlockingConnection:
         self._socket.settimeout(seconds)
         while not self._arrived:
             try:
-                data = self._socket.recv(_READ_BYTES)
+                found = self._inbox.read(self._socket)
             except TimeoutError:
                 raise TimedOut(f"no answer from {self.address} within {seconds:.3g} s") from None
             except OSError as error:
                 raise Unreachable(self.address, str(error)) from None
-            if not data:
+            if found is None:
                 raise Unreachable(self.address, "it closed the connection")
-            self._arrived += [command for command in self._decoder.feed(data) if command.is_response]
+            if found.is_response:
+                return found
         return self._arrived.pop(0)
 
     def call(self, command: Command, timeout: float | None = None) -> Command:

@@ -25,6 +25,8 @@ cdef class FrameDecoder:
 @cython.locals(head=int)
 cdef void check_head(const unsigned char* p, Py_ssize_t at, Py_ssize_t length) except *
 
+cpdef Command decode_frame(bytearray frame, Py_ssize_t size)
+
 @cython.locals(head=int, header_at=Py_ssize_t, header_end=Py_ssize_t, command=Command)
 cdef Command decode_at(const unsigned char* p, Py_ssize_t at, Py_ssize_t end)
 

@@ -108,6 +108,15 @@ def check_head(p: Octets, at: int, length: int) -> None:
         raise FrameError(f"header of {head & 0xFFFFFF} bytes in a frame of {length}")
 
 
+def decode_frame(frame: bytearray, size: int) -> Command:
+    """The command of the whole frame frame[:size], whose length field says so too."""
+    check_head(frame, 4, size - 4)
+    try:
+        return decode_at(frame, 4, size)
+    except ValueError as error:
+        raise FrameError(str(error)) from None
+
+
 def decode_at(p: Octets, at: int, end: int) -> Command:
     """The command whose head is at `at` and whose body ends at `end`."""
     head = i32(p, at)

@@ -6,6 +6,9 @@ from sprocketmq.protocol.textcolumn cimport TextColumn
 
 import cython
 
+cdef enum:
+    MANY_ENTRIES = 64
+
 
 @cython.final
 cdef class PropertyFill:
@@ -16,6 +19,7 @@ cdef class PropertyFill:
     cdef readonly TextColumn values
     cdef readonly list singles
     cdef bytes scratch
+    cdef Py_ssize_t before
 
     @cython.locals(
         places=cython.p_uchar, row=Py_ssize_t, at=Py_ssize_t, octets=bytes
@@ -29,9 +33,15 @@ cdef class PropertyFill:
     cdef void fill_single(self, const unsigned char* q, Py_ssize_t entries, bytes name, TextColumn column) noexcept
 
     @cython.locals(
-        s=cython.p_uchar, entries=Py_ssize_t, places=dict, stop=Py_ssize_t, middle=Py_ssize_t, entry=Py_ssize_t
+        s=cython.p_uchar, entries=Py_ssize_t, before=Py_ssize_t, places=dict, length=Py_ssize_t, stop=Py_ssize_t,
+        middle=Py_ssize_t, entry=Py_ssize_t
     )
     cdef Py_ssize_t split(self, const unsigned char* q, Py_ssize_t at, Py_ssize_t end) except -1
+
+    @cython.locals(name_at=Py_ssize_t, length=Py_ssize_t)
+    cdef Py_ssize_t name_before(
+        self, const unsigned char* q, Py_ssize_t at, Py_ssize_t end, Py_ssize_t entry
+    ) noexcept
 
     @cython.locals(s=cython.p_uchar, entry=Py_ssize_t, other=Py_ssize_t)
     cdef Py_ssize_t entry_of(

@@ -17,6 +17,7 @@ from sprocketmq.protocol.columns import decode_columns
 from sprocketmq.spark.plan import QueueRange, report_loss
 from sprocketmq.spark.schema import record_columns, shaped
 from sprocketmq.spark.source_options import SourceOptions
+from sprocketmq.spark.worker import settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: Pulls are gathered until they hold so many bytes: an Arrow batch of 32 rows costs more than its rows.
-_BATCH_BYTES = 2 * 1024 * 1024
+_BATCH_BYTES = 512 * 1024
 
 
 @dataclass
@@ -36,6 +37,7 @@ class RangePartition(InputPartition):
 
 def read_range(options: SourceOptions, schema: StructType, wanted: QueueRange) -> Iterator[pa.RecordBatch]:
     """The range's messages that pass the filters, in the columns of `schema`."""
+    settle()
     with options.connect.open() as cluster:
         batches = _batches(cluster, options, schema, wanted)
         yield from shaped(batches, schema, brokerName=wanted.queue.broker_name)
@@ -75,7 +77,7 @@ def _gathered(
         parts.append(pulled.data)
         size += len(pulled.data)
         if size >= _BATCH_BYTES:
-            yield b"".join(parts)
+            yield parts[0] if len(parts) == 1 else b"".join(parts)
             parts, size = [], 0
     if size:
         yield b"".join(parts)

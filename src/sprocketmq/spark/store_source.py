@@ -39,6 +39,7 @@ from sprocketmq.spark.compat import PushFilters
 from sprocketmq.spark.options import OptionError, Options
 from sprocketmq.spark.pushdown import Narrowing, narrow
 from sprocketmq.spark.schema import DEFAULT_COLUMNS, NULLS, TYPES, check_schema, record_columns, shaped, spark_schema
+from sprocketmq.spark.worker import settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,6 +164,7 @@ class StoreReader(DataSourceReader):
         """On an executor. Spark makes up a partition of its own when there is none."""
         if not isinstance(partition, StorePartition):
             return iter(())
+        settle()
         return shaped(self._batches(partition), self._schema, brokerName=self._options.broker_name)
 
     def _batches(self, partition: StorePartition) -> Iterator[pa.RecordBatch]:
