@@ -41,8 +41,9 @@ def extensions() -> list[Extension]:
         for name in hot_modules()
     ]
     directives = {"language_level": 3, "boundscheck": False, "wraparound": False, "initializedcheck": False}
+    threads = (os.cpu_count() or 0) if sys.platform == "linux" else 0  # elsewhere each would run this file again
     built: list[Extension] = cythonize(
-        sources, compiler_directives=directives, include_path=["src"], build_dir="build/cython"
+        sources, compiler_directives=directives, include_path=["src"], build_dir="build/cython", nthreads=threads
     )
     return built
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from tests.peers.fixtures import Unique
 from tests.peers.servers import Cluster
@@ -41,8 +42,12 @@ def test_a_store_is_archived_once_and_read_back(spark: SparkSession, store: Gold
     assert archive(spark, source, str(target)).rows == 0, "nothing is new"
     back = spark.read.parquet(str(target)).groupBy("topic").count().collect()
     assert {row["topic"]: row["count"] for row in back} == expected
-    found = query(spark, "select tags, count(*) as n from OrderEvents group by tags", archive=str(target)).collect()
+    sql = "select tags, count(*) as n, max(text) from OrderEvents group by tags order by tags"
+    found = query(spark, sql, archive=str(target)).collect()
     assert sum(row["n"] for row in found) == expected["OrderEvents"]
+    assert query(spark, sql, store=str(store.root)).collect() == found
+    with pytest.raises(AnalysisException, match=r"`tags`, .*`msgId`"):
+        query(spark, "select tag from OrderEvents", store=str(store.root))
 
 
 def test_a_batch_that_died_leaves_nothing_behind(spark: SparkSession, store: GoldenStore, tmp_path: Path) -> None:

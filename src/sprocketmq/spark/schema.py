@@ -44,6 +44,8 @@ TYPES: dict[str, t.DataType] = {
 }
 #: What a reader gets who asks for nothing in particular.
 DEFAULT_COLUMNS = tuple(TYPES)[:18]
+#: What can be known of a whole message.
+RECORD_COLUMNS = tuple(name for name in TYPES if name != "damage")
 #: Columns that may be null in the row of a whole message; in the row of a damaged place any may.
 NULLS = ("brokerName", "uniqKey", "keys", "tags", "damage")
 #: Columns that no record holds.

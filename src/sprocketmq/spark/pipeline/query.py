@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -11,8 +12,12 @@ from sprocketmq.spark.connection import Connect
 from sprocketmq.spark.options import OptionError
 from sprocketmq.spark.pipeline.inputs import Input
 from sprocketmq.spark.pipeline.target import ArchiveFolder
+from sprocketmq.spark.schema import RECORD_COLUMNS
 
 _WORD = re.compile(r"`([^`]+)`|([A-Za-z0-9_%|-]+)")
+_COUNT = re.compile(r"\bcount\s*\(\s*\*\s*\)", re.IGNORECASE)
+#: Words by which a query takes columns that it does not name.
+_UNNAMED = {"table", "natural", "pivot", "unpivot", "describe", "explain", "transform"}
 ALL = "messages"
 
 
@@ -25,17 +30,50 @@ def query(
     archive: str | None = None,
 ) -> DataFrame:
     """The result of `sql`; the tables it names are the topics there are. `text` is the body as a string."""
-    mentioned = {quoted or plain for quoted, plain in _WORD.findall(sql)}
-    for topic in sorted(mentioned & set(_topics(nameserver, store, archive))):
-        source = Input(nameserver, store, archive, topics=(topic,))
-        _with_text(source.load(spark)).createOrReplaceTempView(f"`{topic}`")
-    if ALL in mentioned and nameserver is None:
-        _with_text(Input(None, store, archive).load(spark)).createOrReplaceTempView(ALL)
+    tables = _tables(sql, nameserver, store, archive)
+    columns = () if archive is not None else columns_of(sql)  # Parquet files know which columns a query needs
+    try:
+        return _run(spark, sql, tables, columns)
+    except AnalysisException:
+        if not columns:
+            raise
+    return _run(spark, sql, tables, ())  # what Spark says about a wrong name then lists all that there are
+
+
+def _run(spark: SparkSession, sql: str, tables: dict[str, Input], columns: tuple[str, ...]) -> DataFrame:
+    for name, source in tables.items():
+        _with_text(source.load(spark, columns)).createOrReplaceTempView(f"`{name}`")
     return spark.sql(sql)
 
 
+def _tables(sql: str, nameserver: str | None, store: str | None, archive: str | None) -> dict[str, Input]:
+    """The topics that a query mentions; `messages` is no topic of a cluster, which is read by topics."""
+    mentioned = _words(sql)
+    found = mentioned & set(_topics(nameserver, store, archive))
+    tables = {topic: Input(nameserver, store, archive, topics=(topic,)) for topic in sorted(found)}
+    if ALL in mentioned and nameserver is None:
+        tables[ALL] = Input(None, store, archive)
+    return tables
+
+
+def _words(sql: str) -> set[str]:
+    return {quoted or plain for quoted, plain in _WORD.findall(sql)}
+
+
+def columns_of(sql: str) -> tuple[str, ...]:
+    """The columns to read for a query: those it names; none, which means all, where it may take others too.
+
+    Spark asks Python sources for every column whatever the query needs, and each costs time.
+    """
+    words = {word.lower() for word in _words(sql)}
+    if "select" not in words or words & _UNNAMED or "*" in _COUNT.sub("", sql) or "|>" in sql:
+        return ()
+    named = tuple(name for name in RECORD_COLUMNS if name.lower() in words or (name == "body" and "text" in words))
+    return named or ("queueOffset",)
+
+
 def _with_text(frame: DataFrame) -> DataFrame:
-    return frame.withColumn("text", f.col("body").cast("string"))
+    return frame.withColumn("text", f.col("body").cast("string")) if "body" in frame.columns else frame
 
 
 def _topics(nameserver: str | None, store: str | None, archive: str | None) -> list[str]:
