@@ -48,7 +48,11 @@ def test_what_was_written_is_read(cluster: Cluster, filled: str) -> None:
     assert sorted_bodies(rows) == [f"m{i:03}".encode() for i in range(400)]
     row = next(row for row in rows if row["body"] == b"m103")
     assert (row["topic"], row["brokerName"], row["queueId"], row["queueOffset"]) == (filled, "broker-a", 1, 3)
-    assert (row["tags"], row["keys"], dict(row["properties"])["colour"]) == ("B", "k103", "red")
+    assert (row["tags"], row["keys"]) == ("B", "k103")
+    assert dict(row["properties"]) == {
+        "UNIQ_KEY": row["uniqKey"], "TAGS": "B", "KEYS": "k103", "colour": "red", "CLUSTER": "DefaultCluster",
+        "MSG_REGION": "DefaultRegion", "TRACE_ON": "true",
+    }  # fmt: skip
     assert len(row["uniqKey"]) == 32
     assert row["msgId"].endswith(f"{row['commitLogOffset']:016X}")
 

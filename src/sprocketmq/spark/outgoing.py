@@ -1,81 +1,76 @@
-"""Arrow batches as messages ready to be sent: body, properties as they travel, and where to."""
+"""The columns of an Arrow batch as `entries.py` reads them: Arrow's own buffers, cast where they are of another type.
+
+Spark hands over strings, binaries, lists and maps with int32 offsets, or with int64 offsets when
+`spark.sql.execution.arrow.useLargeVarTypes` is set.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from sprocketmq.client.message import RESERVED_PROPERTIES
-from sprocketmq.errors import SprocketError
-from sprocketmq.protocol.hashing import string_hash
-from sprocketmq.spark.identity import unique_key
+from sprocketmq.spark.cells import Numbers, Ranges
+from sprocketmq.spark.entries import Columns, Field, Pairs
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Properties that a row may carry though they belong to RocketMQ: what a reader of ours put into the map.
-_DROPPED = RESERVED_PROPERTIES
+#: Columns that become a property each, in the order in which these travel.
+_FIELDS = {"tags": "TAGS", "keys": "KEYS", "shardingKey": "__SHARDINGKEY"}
 
 
-class BadRow(SprocketError):
-    """A row that cannot be a message."""
+def columns_of(batch: pa.RecordBatch) -> Columns:
+    """What is null in every row counts as not there."""
+    found = dict(zip(batch.schema.names, batch.columns, strict=True))
+    body = found["body"] if "body" in found else found["value"]
+    there = {name: column for name, column in found.items() if column.null_count < len(column)}
+    return Columns(
+        _texts(body),
+        _texts(found["topic"]) if "topic" in found else None,
+        [_field(name, there[column]) for column, name in _FIELDS.items() if column in there],
+        _pairs(there["properties"]) if "properties" in there else None,
+        _numbers(there.get("flag")),
+        _numbers(there.get("delayLevel")),
+        _texts(there["shardingKey"]) if "shardingKey" in there else None,
+        _numbers(there.get("queueId")),
+    )
 
 
-class OutRow(NamedTuple):
-    """One message. `shard` picks the queue when `queue_id` does not; without both any queue will do."""
+def _field(name: str, column: Any) -> Field:
+    import pyarrow.types as kinds
 
-    topic: str
-    body: bytes
-    properties: bytes
-    unique_key: str
-    queue_id: int | None
-    shard: int | None
-    delayed: bool
-    flag: int
+    if kinds.is_list(column.type) or kinds.is_large_list(column.type):
+        return Field(name, _texts(column.values), _items(column))
+    return Field(name, _texts(column))
 
 
-def rows_of(batch: pa.RecordBatch, topic: str | None, seal: str, first_row: int, extra: str = "") -> Iterator[OutRow]:
-    """The messages of a batch whose first row has the number `first_row` in its task."""
-    names = set(batch.schema.names)
-
-    def column(name: str) -> Any:
-        return batch.column(name).to_pylist() if name in names else repeat(None)
-
-    bodies = column("body" if "body" in names else "value")
-    topics = repeat(topic) if topic is not None else column("topic")
-    numbers = range(first_row, first_row + batch.num_rows)
-    rest = (column(name) for name in ("tags", "keys", "properties", "delayLevel", "shardingKey", "queueId", "flag"))
-    for number, body, to, tags, keys, properties, delay, sharding, queue_id, flag in zip(
-        numbers, bodies, topics, *rest, strict=False
-    ):
-        if not body or not to:
-            raise BadRow(f"row {number} of the task has no {'topic' if body else 'body'}")
-        key = unique_key(seal, number)
-        text = f"UNIQ_KEY\x01{key}\x02WAIT\x01true\x02{extra}"
-        if tags:
-            text += f"TAGS\x01{tags}\x02"
-        if keys:
-            text += f"KEYS\x01{keys if isinstance(keys, str) else ' '.join(keys)}\x02"
-        if sharding:
-            text += f"__SHARDINGKEY\x01{sharding}\x02"
-        if delay:
-            text += f"DELAY\x01{delay}\x02"
-        if properties:
-            text += _user_properties(properties)
-        yield OutRow(
-            to,
-            body.encode() if isinstance(body, str) else body,
-            text.encode(),
-            key,
-            queue_id,
-            string_hash(sharding) if sharding else None,
-            bool(delay),
-            flag or 0,
-        )
+def _pairs(column: Any) -> Pairs:
+    return Pairs(_items(column), _texts(column.keys), _texts(column.items))
 
 
-def _user_properties(properties: Any) -> str:
-    """Arrow gives a map as pairs. RocketMQ's own properties are made anew, not copied."""
-    pairs = properties.items() if isinstance(properties, dict) else properties
-    return "".join(f"{name}\x01{value}\x02" for name, value in pairs if value and name not in _DROPPED)
+def _texts(column: Any) -> Ranges:
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    is_wide = kinds.is_large_string(column.type) or kinds.is_large_binary(column.type)
+    if not (is_wide or kinds.is_string(column.type) or kinds.is_binary(column.type)):
+        return _texts(column.cast(pa.string()))
+    bits, offsets, data = column.buffers()
+    return Ranges(bits, offsets, data, column.offset, is_wide)
+
+
+def _items(column: Any) -> Ranges:
+    """Which items of its children each cell of a list or map has."""
+    import pyarrow.types as kinds
+
+    bits, offsets = column.buffers()[:2]
+    return Ranges(bits, offsets, None, column.offset, kinds.is_large_list(column.type))
+
+
+def _numbers(column: Any) -> Numbers | None:
+    import pyarrow as pa
+
+    if column is None:
+        return None
+    whole = column.cast(pa.int64())
+    bits, values = whole.buffers()
+    return Numbers(bits, values, whole.offset)

@@ -9,82 +9,70 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from sprocketmq.client.blocking import BlockingCluster
 from sprocketmq.client.pipeline import Errand, Pipeline
 from sprocketmq.client.routes import AUTO_CREATE_TOPIC, Route
 from sprocketmq.codes import RequestCode
-from sprocketmq.protocol.batch import encode_entry
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.spark.outgoing import BadRow, OutRow
+from sprocketmq.spark.entries import BadRow, EntryFill
+from sprocketmq.spark.parcels import Parcel, TopicParcels
 from sprocketmq.spark.sink_options import SinkOptions
 
-_MAX_BODY = 4 * 1024 * 1024
 HALF = 0x4
 
 
-@dataclass
-class _Gathered:
-    parts: list[bytes] = field(default_factory=list)
-    size: int = 0
-
-
 class RowSender:
-    """Sends the rows of one task. `sent` is called with the reply to each half message, and its row."""
+    """Sends the rows of one task. A topic's queues are those it had when its first row came."""
 
     def __init__(self, cluster: BlockingCluster, options: SinkOptions) -> None:
         self._cluster, self._options = cluster, options
+        self._topic = options.topic
         self._group = options.connect.full_name(options.group)
         self._pipeline = Pipeline(cluster, options.patience)
-        self._gathered: dict[tuple[str, MessageQueue | None], _Gathered] = {}
+        self._topics: dict[str, TopicParcels] = {}
         self._turns: dict[str, int] = {}
         self._first_turn = random.randrange(1 << 16)  # tasks that begin together begin with different queues
 
-    def send(self, row: OutRow) -> None:
-        """Take a row; it is on its way when its batch is full, and stored when `flush` returns."""
-        queue = self._place(row)
-        if row.delayed:
-            self._flush_one((row.topic, queue))
-            self._send_alone(row, queue, 0, lambda _: None)
-            return
-        entry = encode_entry(row.flag, row.body, row.properties)
-        if len(entry) > _MAX_BODY:
-            raise BadRow(f"a message of {len(entry)} bytes for {row.topic}; a broker takes {_MAX_BODY}")
-        key = row.topic, queue
-        gathered = self._gathered.setdefault(key, _Gathered())
-        if gathered.size + len(entry) > self._options.batch_bytes or len(gathered.parts) >= self._options.batch_rows:
-            self._flush_one(key)
-            gathered = self._gathered.setdefault(key, _Gathered())
-        gathered.parts.append(entry)
-        gathered.size += len(entry)
+    def send(self, rows: EntryFill, row: int, end: int) -> None:
+        """Take rows; they are on their way when their batch is full, and stored when `flush` returns."""
+        while row < end:
+            parcels = self._parcels(rows, row)
+            until = end if self._topic is not None else rows.topic_end(row, end)
+            while (row := rows.fill(parcels, row, until)) < until:
+                assert rows.full is not None
+                self._send_parcel(rows.full)
+                if rows.delay(row):
+                    self._send_alone(rows, row, self._queue(rows.full), 0, lambda _: None)
+                    row += 1
 
-    def send_half(self, row: OutRow, sent: Callable[[MessageQueue, Command], None]) -> None:
-        """Store a row where no consumer sees it yet."""
-        if row.delayed:
+    def send_half(self, rows: EntryFill, row: int, sent: Callable[[MessageQueue, Command], None]) -> None:
+        """Store a row where no consumer sees it yet; `sent` is called with its queue and the reply."""
+        if rows.delay(row):
             raise BadRow("delayLevel cannot be used with delivery exactly-once: a half message has no delay")
-        queue = self._place(row) or self._next_queue(row.topic)
-        self._send_alone(row, queue, HALF, lambda reply: sent(queue, reply))
+        queue = self._queue(rows.parcel_of(self._parcels(rows, row), row))
+        self._send_alone(rows, row, queue, HALF, lambda reply: sent(queue, reply))
 
     def flush(self) -> None:
-        for key in list(self._gathered):
-            self._flush_one(key)
+        for parcels in self._topics.values():
+            for parcel in parcels.held():
+                self._send_parcel(parcel)
         self._pipeline.flush()
 
     # -- where a row goes ---------------------------------------------------------------------------------------------
 
-    def _place(self, row: OutRow) -> MessageQueue | None:
-        """The queue a row asks for; None when any will do."""
-        if row.queue_id is None and row.shard is None:
-            return None
-        queues = self._route(row.topic).write_queues
-        if row.shard is not None and row.queue_id is None:
-            return queues[abs(row.shard) % len(queues)]
-        found = [queue for queue in queues if queue.queue_id == row.queue_id]
-        if not found:
-            raise BadRow(f"topic {row.topic} has no queue {row.queue_id}")
-        return found[0]
+    def _parcels(self, rows: EntryFill, row: int) -> TopicParcels:
+        """Those of the row's topic; the option goes before the column."""
+        name = rows.topic(row) if self._topic is None else self._topic
+        found = self._topics.get(name)
+        if found is None:
+            topic = self._options.connect.full_name(name)
+            found = self._topics[name] = TopicParcels(topic, self._route(topic).write_queues)
+        return found
+
+    def _queue(self, parcel: Parcel) -> MessageQueue:
+        return parcel.queue or self._next_queue(parcel.topic)
 
     def _next_queue(self, topic: str) -> MessageQueue:
         queues = self._route(topic).write_queues
@@ -99,20 +87,18 @@ class RowSender:
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
-    def _flush_one(self, key: tuple[str, MessageQueue | None]) -> None:
-        gathered = self._gathered.pop(key, None)
-        if gathered is None or not gathered.parts:
+    def _send_parcel(self, parcel: Parcel) -> None:
+        if not parcel.rows:
             return
-        queue = key[1] or self._next_queue(key[0])
-        body = b"".join(gathered.parts)
-        self._submit(queue, lambda: self._command(queue, body, "WAIT\x01true\x02", 0, 0, batch=True), lambda _: None)
+        queue, body = self._queue(parcel), parcel.take()
+        self._submit(queue, lambda: self._command(queue, body, "", 0, 0, batch=True), lambda _: None)
 
     def _send_alone(
-        self, row: OutRow, queue: MessageQueue | None, sys_flag: int, done: Callable[[Command], None]
+        self, rows: EntryFill, row: int, queue: MessageQueue, sys_flag: int, done: Callable[[Command], None]
     ) -> None:
-        to = queue or self._next_queue(row.topic)
-        properties = row.properties.decode()
-        self._submit(to, lambda: self._command(to, row.body, properties, row.flag, sys_flag), done)
+        flag, body, octets = rows.alone(row)
+        properties = octets.decode("utf-8", "replace")
+        self._submit(queue, lambda: self._command(queue, body, properties, flag, sys_flag), done)
 
     def _submit(self, queue: MessageQueue, command: Callable[[], Command], done: Callable[[Command], None]) -> None:
         self._pipeline.submit(Errand(queue, lambda: self._master(queue), command, done))
@@ -127,7 +113,9 @@ class RowSender:
         fields = {
             "a": self._group, "b": queue.topic, "c": AUTO_CREATE_TOPIC, "d": str(self._options.topic_queues),
             "e": str(queue.queue_id), "f": str(sys_flag), "g": str(time.time_ns() // 1_000_000), "h": str(flag),
-            "i": properties, "j": "0", "k": "false", "m": "true" if batch else "false", "n": queue.broker_name,
+            "j": "0", "k": "false", "m": "true" if batch else "false", "n": queue.broker_name,
         }  # fmt: skip
+        if properties:
+            fields["i"] = properties
         code = RequestCode.SEND_BATCH_MESSAGE if batch else RequestCode.SEND_MESSAGE_V2
         return Command(code, ext_fields=fields, body=body)

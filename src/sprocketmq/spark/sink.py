@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,11 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.commit_records import HalfMessage
 from sprocketmq.spark.compat import StreamArrowWriter, as_batches
+from sprocketmq.spark.entries import EntryFill
 from sprocketmq.spark.exactly_once import BatchCommit
-from sprocketmq.spark.identity import TaskIdentity, current_task
+from sprocketmq.spark.identity import TaskIdentity, current_task, unique_key
 from sprocketmq.spark.options import OptionError
-from sprocketmq.spark.outgoing import OutRow, rows_of
+from sprocketmq.spark.outgoing import columns_of
 from sprocketmq.spark.pace import Pace
 from sprocketmq.spark.sending import RowSender
 from sprocketmq.spark.sink_options import SinkOptions, check_columns
@@ -47,45 +48,44 @@ class _Writer:
         self._job = uuid.uuid4().hex
 
     def _send_all(self, batches: Iterator[pa.RecordBatch], task: TaskIdentity) -> Written:
-        rows = 0
-        with self._options.connect.open() as cluster:
-            sender = RowSender(cluster, self._options)
-            pace = Pace(self._options.rows_per_second)
-            for row in self._rows(batches, task):
-                if pace.due():
-                    sender.flush()
-                    pace.wait()
-                sender.send(row)
-                rows += 1
-            sender.flush()
-        return Written(rows, task.writer)
-
-    def _send_halves(self, batches: Iterator[pa.RecordBatch], task: TaskIdentity) -> Written:
         written = Written(0, task.writer)
         with self._options.connect.open() as cluster:
             sender = RowSender(cluster, self._options)
-            for row in self._rows(batches, task, f"TRAN_MSG\x01true\x02PGROUP\x01{self._options.group}\x02"):
-                sender.send_half(row, _noting(written, row))
-                written.rows += 1
+            pace = Pace(self._options.rows_per_second)
+            for rows, count in self._rows(batches, task, written):
+                for begin, end in pace.portions(count, sender.flush):
+                    sender.send(rows, begin, end)
             sender.flush()
         return written
 
-    def _rows(self, batches: Iterator[pa.RecordBatch], task: TaskIdentity, extra: str = "") -> Iterator[OutRow]:
-        topic = self._options.topic
-        full = None if topic is None else self._options.connect.full_name(topic)
-        seal, number = task.seal, 0
+    def _send_halves(self, batches: Iterator[pa.RecordBatch], task: TaskIdentity) -> Written:
+        written = Written(0, task.writer)
+        extra = f"TRAN_MSG\x01true\x02PGROUP\x01{self._options.group}\x02"
+        with self._options.connect.open() as cluster:
+            sender = RowSender(cluster, self._options)
+            for rows, count in self._rows(batches, task, written, extra):
+                for row in range(count):
+                    key = unique_key(task.seal, written.rows + row)
+                    sender.send_half(rows, row, _noting(written, key))
+            sender.flush()
+        return written
+
+    def _rows(
+        self, batches: Iterator[pa.RecordBatch], task: TaskIdentity, written: Written, extra: str = ""
+    ) -> Iterator[tuple[EntryFill, int]]:
+        """For each batch its rows, and how many. `written` counts the rows of the batches before."""
+        rows = EntryFill(task.seal, extra, self._options.batch_bytes, self._options.batch_rows)
         for batch in batches:
-            yield from rows_of(batch, full, seal, number, extra)
-            number += batch.num_rows
+            rows.open(columns_of(batch), written.rows)
+            yield rows, batch.num_rows
+            written.rows += batch.num_rows
 
 
-def _noting(written: Written, row: OutRow) -> Any:
+def _noting(written: Written, key: str) -> Callable[[MessageQueue, Command], None]:
     def note(queue: MessageQueue, reply: Command) -> None:
         ext = reply.ext_fields or {}
         commit_offset = int(ext["msgId"][-16:], 16)
-        half = HalfMessage(
-            queue, row.unique_key, int(ext["queueOffset"]), commit_offset, ext.get("transactionId") or row.unique_key
-        )
+        half = HalfMessage(queue, key, int(ext["queueOffset"]), commit_offset, ext.get("transactionId") or key)
         written.halves.append(half.row())
 
     return note

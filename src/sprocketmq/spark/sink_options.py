@@ -17,7 +17,7 @@ Output modes of a stream are append and complete; Spark offers sinks in Python n
 
 Columns: `body` (binary or string; `value` serves as well) is required. These are used when they are there: topic, tags,
 keys (string or array of strings), properties (map), delayLevel, shardingKey, queueId, flag. Rows with the same
-shardingKey or queueId keep their order.
+shardingKey or queueId keep their order. Keys and properties that are no strings are written as Arrow casts them.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ SINK_OPTIONS = (
 _DELIVERIES = ("at-least-once", "exactly-once")
 
 _TEXT = (t.StringType, t.VarcharType, t.CharType)
+_NESTED = (t.ArrayType, t.MapType, t.StructType)
 #: Column -> the Spark types it may have.
 COLUMNS: dict[str, tuple[type[t.DataType], ...]] = {
     "body": (t.BinaryType, *_TEXT),
@@ -103,9 +104,16 @@ def check_columns(schema: t.StructType, options: SinkOptions) -> None:
         allowed = COLUMNS.get(field.name)
         if allowed is None:
             raise OptionError("columns", f"{field.name} means nothing here; known are {', '.join(COLUMNS)}")
-        if not isinstance(field.dataType, allowed):
+        if not isinstance(field.dataType, allowed) or any(isinstance(part, _NESTED) for part in _parts(field.dataType)):
             raise OptionError("columns", f"{field.name} cannot be {field.dataType.simpleString()}")
     if ("body" in names) == ("value" in names):
         raise OptionError("columns", "must hold either body or value")
     if options.topic is None and "topic" not in names:
         raise OptionError("topic", "is missing, and there is no column of that name")
+
+
+def _parts(kind: t.DataType) -> list[t.DataType]:
+    """What the cells of a list or map are made of."""
+    if isinstance(kind, t.MapType):
+        return [kind.keyType, kind.valueType]
+    return [kind.elementType] if isinstance(kind, t.ArrayType) else []

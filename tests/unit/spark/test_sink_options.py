@@ -28,6 +28,14 @@ def test_columns_that_a_message_can_have() -> None:
         ([t.StructField("tags", t.StringType())], "must hold either body or value"),
         ([BODY, t.StructField("value", t.StringType())], "must hold either body or value"),
         ([t.StructField("body", t.LongType())], "body cannot be bigint"),
+        (
+            [BODY, t.StructField("keys", t.ArrayType(t.ArrayType(t.StringType())))],
+            "keys cannot be array<array<string>>",
+        ),
+        (
+            [BODY, t.StructField("properties", t.MapType(t.StringType(), t.StructType()))],
+            "properties cannot be map<string,struct<>>",
+        ),
         ([BODY, t.StructField("colour", t.StringType())], "colour means nothing here"),
     ],
 )
