@@ -79,8 +79,8 @@ def _only(columns: str) -> dict[str, str]:
 
 
 def _percentiles(begin: dict[str, float], end: dict[str, float]) -> dict[str, float]:
-    waits = sorted(end[text] - begin[text] for text in end)
-    waits = waits[len(waits) // 4 :]  # the first batches pay for the start
+    texts = sorted(end, key=begin.__getitem__)
+    waits = sorted(end[text] - begin[text] for text in texts[len(texts) // 4 :])  # the first batches pay for the start
     return {"p50": waits[len(waits) // 2], "p99": waits[len(waits) * 99 // 100]}
 
 

@@ -22,7 +22,7 @@ from sprocketmq.client import (
     PushConsumer,
     TimedOut,
 )
-from sprocketmq.client.routes import Route
+from sprocketmq.client.route import Route
 
 pytestmark = pytest.mark.interop
 

@@ -12,7 +12,7 @@ from pyspark.sql import types as t
 from sprocketmq.client.blocking import BlockingCluster
 from sprocketmq.client.blocking_offsets import max_offset
 from sprocketmq.client.errors import ClientError, NoRoute
-from sprocketmq.client.transport import check
+from sprocketmq.client.requests import check
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.headers.topic import CreateTopicRequestHeader
 from sprocketmq.spark.batch import BatchReader

@@ -89,7 +89,7 @@ def delete(options: ClientOptions, name: str, cluster: str | None, yes: bool) ->
 @cluster_options
 def route(options: ClientOptions, name: str, as_json: bool) -> None:
     """Where the queues of NAME are."""
-    from sprocketmq.client.routes import Route
+    from sprocketmq.client.route import Route
 
     async def fetch() -> Route:
         from sprocketmq.client.admin import AdminClient

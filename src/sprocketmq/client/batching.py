@@ -21,7 +21,7 @@ from sprocketmq.client.errors import ClientError, Closed, InvalidMessage, Overlo
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.outgoing import Encoder
 from sprocketmq.client.receipts import Outcome, ReceiptFuture, future_of
-from sprocketmq.client.routes import Route
+from sprocketmq.client.route import Route
 from sprocketmq.client.selectors import by_sharding_key
 from sprocketmq.client.sending import Sender
 from sprocketmq.client.settings import ProducerSettings

@@ -7,6 +7,7 @@ next, so a caller may have several requests on their way. Nothing here is shared
 from __future__ import annotations
 
 import itertools
+import select
 import socket
 import time
 from collections.abc import Callable, Iterable
@@ -16,15 +17,14 @@ from typing import Self, TypeVar
 from sprocketmq.client.errors import ClientError, NoRoute, Offline, Refused, TimedOut, Unreachable
 from sprocketmq.client.inbox import Inbox
 from sprocketmq.client.options import ClientOptions
-from sprocketmq.client.routes import AUTO_CREATE_TOPIC, Route
-from sprocketmq.client.transport import check, request
+from sprocketmq.client.requests import check, request
+from sprocketmq.client.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.codes import RequestCode, ResponseCode, SerializeType
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.route import TopicRouteData
 from sprocketmq.protocol.bodies.topic import TopicList
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame import encode_frame
-from sprocketmq.protocol.headers.nameserver import GetRouteInfoRequestHeader
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.signing import with_signature
 
@@ -98,6 +98,12 @@ class BlockingConnection:
             self._arrived[:0] = others
         return reply
 
+    def is_over(self) -> bool:
+        """Whether the peer has hung up, asked while nothing is awaited: all that can come then is the end."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(self._arrived or poll.poll(0))
+
     def close(self) -> None:
         self._socket.close()
 
@@ -126,6 +132,12 @@ class BlockingCluster:
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
+
+    def wake(self) -> None:
+        """To be called after a rest: forgets connections that ended meanwhile, and routes, which may have changed."""
+        self._routes.clear()
+        for address in [address for address, one in self._connections.items() if one.is_over()]:
+            self.drop(address)
 
     # -- connections ------------------------------------------------------------------------------------------------
 
@@ -173,7 +185,7 @@ class BlockingCluster:
     def route(self, topic: str, *, fresh: bool = False) -> Route:
         """Raises NoRoute for a topic that no nameserver knows."""
         if fresh or topic not in self._routes:
-            header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
+            header = {"topic": topic, "acceptStandardJsonOnly": "true"}
             answer = self._nameserver(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
             if answer.code == ResponseCode.TOPIC_NOT_EXIST:
                 raise NoRoute(topic, "no nameserver knows it")

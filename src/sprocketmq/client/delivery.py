@@ -14,7 +14,7 @@ from sprocketmq.client.answers import receipt_of
 from sprocketmq.client.errors import ClientError, Closed
 from sprocketmq.client.message import SendReceipt
 from sprocketmq.client.outgoing import BATCH_PROPERTIES, Encoder, Outgoing, now_ms
-from sprocketmq.client.routes import Route
+from sprocketmq.client.route import Route
 from sprocketmq.client.sending import Sender
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.straight import Lane

@@ -15,9 +15,11 @@ from sprocketmq.client.identity import client_id
 from sprocketmq.client.members import ConsumerMember, ProducerMember
 from sprocketmq.client.options import ClientOptions
 from sprocketmq.client.pushed import PushedRequests
-from sprocketmq.client.routes import MASTER, RouteTable
+from sprocketmq.client.requests import check, request
+from sprocketmq.client.route import MASTER
+from sprocketmq.client.routes import RouteTable
 from sprocketmq.client.tasks import BackgroundTasks, Ticker
-from sprocketmq.client.transport import NameServers, RemotingTransport, Transport, check, request
+from sprocketmq.client.transport import NameServers, RemotingTransport, Transport
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol import bodies
 from sprocketmq.protocol.bodies import codec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sprocketmq.client.errors import ClientError, NoRoute, Refused
 from sprocketmq.client.instance import ClientInstance
-from sprocketmq.client.routes import Route
+from sprocketmq.client.route import Route
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.connections import GetConsumerListByGroupResponseBody

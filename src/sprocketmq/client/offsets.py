@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sprocketmq.client.instance import ClientInstance
-from sprocketmq.client.transport import check, header_of
+from sprocketmq.client.requests import check, header_of
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.enums import BoundaryType
 from sprocketmq.protocol.headers.offsets import (

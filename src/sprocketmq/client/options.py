@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
 from sprocketmq.errors import ConfigError
+
+if TYPE_CHECKING:
+    import ssl
 
 DEFAULT_PORT = 9876
 ENVIRONMENT = ("SPROCKET_NAMESERVER", "NAMESRV_ADDR")

@@ -10,7 +10,7 @@ from sprocketmq.client.accumulator import MAX_MESSAGES, Accumulator, entry_size
 from sprocketmq.client.errors import InvalidMessage
 from sprocketmq.client.identity import unique_key
 from sprocketmq.client.message import MAX_PROPERTIES_BYTES, Message
-from sprocketmq.client.routes import AUTO_CREATE_TOPIC
+from sprocketmq.client.route import AUTO_CREATE_TOPIC
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.codes import RequestCode, SerializeType
 from sprocketmq.protocol.command import Command

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from sprocketmq.client.errors import Refused
-from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.logical import in_logical_queue
 from sprocketmq.client.received import ReceivedMessage, split_records
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.codes import RequestCode, ResponseCode, SerializeType
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
+
+if TYPE_CHECKING:
+    from sprocketmq.client.instance import ClientInstance
 
 COMMIT = 0x1
 SUSPEND = 0x2

@@ -17,7 +17,7 @@ from sprocketmq.client.hooks import SendContext, SendHook, run_hooks
 from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.outgoing import Outgoing
-from sprocketmq.client.routes import Route
+from sprocketmq.client.route import Route
 from sprocketmq.client.selectors import QueueSelector, RoundRobin
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.straight import Lanes

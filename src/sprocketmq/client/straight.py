@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sprocketmq.client.routes import AUTO_CREATE_TOPIC, Route
+from sprocketmq.client.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.message_queue import MessageQueue

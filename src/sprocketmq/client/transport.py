@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
-from sprocketmq.client.errors import ClientError, Closed, Offline, Refused, TimedOut, Unreachable
+from sprocketmq.client.errors import ClientError, Closed, Offline, TimedOut, Unreachable
 from sprocketmq.client.options import ClientOptions
-from sprocketmq.codes import ResponseCode
+from sprocketmq.client.requests import check, request
 from sprocketmq.errors import ConnectFailed, ConnectionLost, RemotingError, RequestTimeout
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.header import from_ext_fields, to_ext_fields
 from sprocketmq.protocol.signing import with_signature
 from sprocketmq.remoting.client import RemotingClient
 from sprocketmq.remoting.connection import Connection
@@ -20,7 +19,6 @@ from sprocketmq.remoting.processors import ProcessorTable
 
 log = logging.getLogger(__name__)
 
-H = TypeVar("H")
 _ONEWAY_S = 3.0
 
 
@@ -133,26 +131,3 @@ class NameServers:
         """For changes: nameservers do not talk to one another, so each is told."""
         for address in self.addresses:
             check(await self._transport.call(address, request(code, header), timeout), address)
-
-
-def request(code: int, header: object | None = None, body: bytes = b"", **extra: str) -> Command:
-    """A request with the custom header `header`; `extra` are fields that no header class declares.
-
-    What every client sends gives its header as a dict: a command would wait longer for the classes than for the answer.
-    """
-    ext = {} if header is None else {**header} if isinstance(header, dict) else to_ext_fields(header)
-    return Command(code, ext_fields={**ext, **extra} or None, body=body)
-
-
-def check(answer: Command, address: str = "") -> Command:
-    """The answer itself when it tells success; raises Refused otherwise."""
-    if answer.code != ResponseCode.SUCCESS:
-        raise Refused(answer.code, answer.remark, address)
-    return answer
-
-
-def header_of(cls: type[H], answer: Command) -> H:
-    return from_ext_fields(cls, answer.ext_fields)
-
-
-Json = dict[str, Any]

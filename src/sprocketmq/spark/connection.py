@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import ssl
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sprocketmq.client.blocking import BlockingCluster
 from sprocketmq.client.options import ClientOptions, Credentials
 from sprocketmq.errors import ConfigError
 from sprocketmq.protocol.names import with_namespace
 from sprocketmq.spark.options import OptionError, Options
+
+if TYPE_CHECKING:
+    import ssl
 
 CONNECTION_OPTIONS = (
     "nameserver", "namesrvAddr", "group", "namespace", "accessKey", "secretKey", "securityToken", "tls", "tlsCaFile",
@@ -26,6 +29,8 @@ class Tls:
     verify: bool
 
     def context(self) -> ssl.SSLContext:
+        import ssl
+
         found = ssl.create_default_context(cafile=self.ca_file)
         if not self.verify:
             found.check_hostname = False

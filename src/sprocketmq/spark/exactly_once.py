@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterable
 from sprocketmq.client.blocking import BlockingCluster
 from sprocketmq.client.errors import ClientError
 from sprocketmq.client.pipeline import Errand, Pipeline
+from sprocketmq.client.requests import check, request
 from sprocketmq.client.transaction import TransactionState
-from sprocketmq.client.transport import check, request
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.headers.query import QueryMessageRequestHeader
 from sprocketmq.protocol.headers.transaction import EndTransactionRequestHeader

@@ -14,6 +14,7 @@ from sprocketmq.client.blocking import BlockingCluster
 from sprocketmq.client.rangereader import RangeReader
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.protocol.columns import decode_columns
+from sprocketmq.spark.keeping import kept_cluster
 from sprocketmq.spark.plan import QueueRange, report_loss
 from sprocketmq.spark.schema import record_columns, shaped
 from sprocketmq.spark.source_options import SourceOptions
@@ -38,7 +39,7 @@ class RangePartition(InputPartition):
 def read_range(options: SourceOptions, schema: StructType, wanted: QueueRange) -> Iterator[pa.RecordBatch]:
     """The range's messages that pass the filters, in the columns of `schema`."""
     settle()
-    with options.connect.open() as cluster:
+    with kept_cluster(options.connect) as cluster:
         batches = _batches(cluster, options, schema, wanted)
         yield from shaped(batches, schema, brokerName=wanted.queue.broker_name)
 

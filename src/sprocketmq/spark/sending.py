@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from sprocketmq.client.blocking import BlockingCluster
 from sprocketmq.client.pipeline import Errand, Pipeline
-from sprocketmq.client.routes import AUTO_CREATE_TOPIC, Route
+from sprocketmq.client.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue

@@ -16,13 +16,14 @@ from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.commit_records import HalfMessage
 from sprocketmq.spark.compat import StreamArrowWriter, as_batches
 from sprocketmq.spark.entries import EntryFill
-from sprocketmq.spark.exactly_once import BatchCommit
 from sprocketmq.spark.identity import TaskIdentity, current_task, unique_key
+from sprocketmq.spark.keeping import kept_cluster
 from sprocketmq.spark.options import OptionError
 from sprocketmq.spark.outgoing import columns_of
 from sprocketmq.spark.pace import Pace
 from sprocketmq.spark.sending import RowSender
 from sprocketmq.spark.sink_options import SinkOptions, check_columns
+from sprocketmq.spark.worker import settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +50,8 @@ class _Writer:
 
     def _send_all(self, batches: Iterator[pa.RecordBatch], task: TaskIdentity) -> Written:
         written = Written(0, task.writer)
-        with self._options.connect.open() as cluster:
+        settle()
+        with kept_cluster(self._options.connect) as cluster:
             sender = RowSender(cluster, self._options)
             pace = Pace(self._options.rows_per_second)
             for rows, count in self._rows(batches, task, written):
@@ -61,7 +63,8 @@ class _Writer:
     def _send_halves(self, batches: Iterator[pa.RecordBatch], task: TaskIdentity) -> Written:
         written = Written(0, task.writer)
         extra = f"TRAN_MSG\x01true\x02PGROUP\x01{self._options.group}\x02"
-        with self._options.connect.open() as cluster:
+        settle()
+        with kept_cluster(self._options.connect) as cluster:
             sender = RowSender(cluster, self._options)
             for rows, count in self._rows(batches, task, written, extra):
                 for row in range(count):
@@ -121,6 +124,8 @@ class StreamWriter(_Writer, StreamArrowWriter):  # type: ignore[misc]
         written = [one for one in messages if isinstance(one, Written)]
         if not self._options.exactly_once or not written:
             return
+        from sprocketmq.spark.exactly_once import BatchCommit  # brings the asyncio client: no task should pay for it
+
         halves = [HalfMessage.of(row) for one in written for row in one.halves]
         with self._options.connect.open() as cluster:
             decision = BatchCommit(cluster, self._options, written[0].writer, batch)

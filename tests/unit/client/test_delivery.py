@@ -11,7 +11,7 @@ from sprocketmq.client.delivery import Delivery, Parcel
 from sprocketmq.client.errors import ClientError, Closed, TimedOut, Unreachable
 from sprocketmq.client.message import SendReceipt
 from sprocketmq.client.outgoing import Encoder
-from sprocketmq.client.routes import Route
+from sprocketmq.client.route import Route
 from sprocketmq.client.sending import Sender
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.codes import RequestCode

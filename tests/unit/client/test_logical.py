@@ -6,7 +6,7 @@ from tests.unit.client.fakes import route
 
 from sprocketmq.client.logical import in_logical_queue, leaders
 from sprocketmq.client.received import split_records
-from sprocketmq.client.routes import Route
+from sprocketmq.client.route import Route
 from sprocketmq.protocol.bodies.mapping import TopicQueueMappingInfo
 from sprocketmq.protocol.record import Record, encode_record
 

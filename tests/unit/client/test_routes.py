@@ -7,7 +7,8 @@ import pytest
 from tests.unit.client.fakes import NAMESERVER, FakeTransport, route, routes
 
 from sprocketmq.client.errors import NoRoute, Offline, Unreachable
-from sprocketmq.client.routes import Route, RouteTable
+from sprocketmq.client.route import Route
+from sprocketmq.client.routes import RouteTable
 from sprocketmq.client.transport import NameServers
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.bodies.route import BrokerData, TopicRouteData

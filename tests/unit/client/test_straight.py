@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.unit.client.fakes import FakeTransport, route
 
-from sprocketmq.client.routes import Route
+from sprocketmq.client.route import Route
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.straight import Lanes
 

@@ -5,7 +5,8 @@ from tests.unit.client.fakes import FakeTransport
 
 from sprocketmq.client.errors import Closed, Refused, TimedOut, Unreachable
 from sprocketmq.client.options import ClientOptions, Credentials
-from sprocketmq.client.transport import NameServers, RemotingTransport, check
+from sprocketmq.client.requests import check
+from sprocketmq.client.transport import NameServers, RemotingTransport
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.headers.nameserver import GetRouteInfoRequestHeader

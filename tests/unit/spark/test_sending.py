@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sprocketmq.client.routes import Route
+from sprocketmq.client.route import Route
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.batch import decode_batch
 from sprocketmq.protocol.command import Command

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from sprocketmq.client.errors import ClientError, NoBroker, NoRoute
 from sprocketmq.client.instance import ClientInstance
-from sprocketmq.client.routes import MASTER, Route
-from sprocketmq.client.transport import check
+from sprocketmq.client.requests import check
+from sprocketmq.client.route import MASTER, Route
 from sprocketmq.codes import RequestCode
 from sprocketmq.errors import ConfigError
 from sprocketmq.protocol import bodies

@@ -11,9 +11,9 @@ from sprocketmq.client.admin.topics import Topics
 from sprocketmq.client.errors import ClientError, Refused
 from sprocketmq.client.pulls import PullRequest, PullStatus, pull
 from sprocketmq.client.received import ReceivedMessage, split_records
+from sprocketmq.client.requests import request
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.client.trace_records import TraceRecord, parse_records
-from sprocketmq.client.transport import request
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec

@@ -15,7 +15,7 @@ from sprocketmq.client.consumer.handlers import Outcome
 from sprocketmq.client.consumer.pop_handles import PopHandle, handles_of
 from sprocketmq.client.errors import ClientError, Refused, is_unknown_code
 from sprocketmq.client.received import ReceivedMessage, split_records
-from sprocketmq.client.transport import header_of
+from sprocketmq.client.requests import header_of
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.headers.pop import (
     AckMessageRequestHeader,

@@ -12,7 +12,7 @@ from sprocketmq.client.consumer.context import Running
 from sprocketmq.client.consumer.process_queue import ProcessQueue
 from sprocketmq.client.errors import ClientError, Refused, TimedOut, Unreachable
 from sprocketmq.client.pulls import PullRequest, PullResult, PullStatus, pull
-from sprocketmq.client.routes import MASTER
+from sprocketmq.client.route import MASTER
 from sprocketmq.client.subscription import SQL92
 from sprocketmq.codes import ResponseCode
 from sprocketmq.protocol.message_queue import MessageQueue

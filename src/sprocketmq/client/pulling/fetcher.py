@@ -10,7 +10,7 @@ from sprocketmq.client.errors import ClientError, Refused
 from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.pulling.buffer import QueueBuffer
 from sprocketmq.client.pulls import PullRequest, PullStatus, pull
-from sprocketmq.client.routes import MASTER
+from sprocketmq.client.route import MASTER
 from sprocketmq.client.settings import PullSettings
 from sprocketmq.codes import ResponseCode
 
