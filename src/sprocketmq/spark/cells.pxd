@@ -35,6 +35,17 @@ cdef class Numbers:
     cdef long long value(self, Py_ssize_t row) noexcept
 
 
+@cython.final
+cdef class Field:
+    cdef bytes head
+    cdef Ranges texts, lists
+
+
+@cython.final
+cdef class Pairs:
+    cdef Ranges lists, names, values
+
+
 cdef const unsigned char* readable(buffer) except? NULL
 
 cdef const unsigned char* first(const unsigned char[::1] view) noexcept

@@ -7,7 +7,7 @@ in Arrow's large types int64. `shift` is the row of the buffers that is row 0 he
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 try:
     import cython
@@ -60,6 +60,34 @@ class Numbers:
     def value(self, row: int) -> int:
         """0 for a null."""
         return 0 if self.is_null(row) else le64(self._v, (self._shift + row) * 8)
+
+
+class Field:
+    """A property with a column of its own; the cells of `texts` are joined by spaces when `lists` says which."""
+
+    def __init__(self, name: str, texts: Ranges, lists: Ranges | None = None) -> None:
+        self.head = f"{name}\x01".encode()
+        self.texts, self.lists = texts, lists
+
+
+class Pairs:
+    """A column of maps: `lists` says which of the names and values are a row's."""
+
+    def __init__(self, lists: Ranges, names: Ranges, values: Ranges) -> None:
+        self.lists, self.names, self.values = lists, names, values
+
+
+class Columns(NamedTuple):
+    """The columns of a batch; None for those that are not there."""
+
+    bodies: Ranges
+    topics: Ranges | None
+    fields: list[Field]
+    pairs: Pairs | None
+    flags: Numbers | None
+    delays: Numbers | None
+    shards: Ranges | None
+    queue_ids: Numbers | None
 
 
 def readable(buffer: Any) -> Octets:

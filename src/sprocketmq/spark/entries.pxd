@@ -2,7 +2,7 @@
 from sprocketmq.protocol.batch cimport decode_batch
 from sprocketmq.protocol.hashing cimport utf8_hash
 from sprocketmq.protocol.octets cimport cut, find, put, put_hex16, put_i16, put_i32, put_near, same, text
-from sprocketmq.spark.cells cimport Numbers, Ranges
+from sprocketmq.spark.cells cimport Field, Numbers, Pairs, Ranges
 from sprocketmq.spark.parcels cimport Parcel, TopicParcels
 
 import cython
@@ -10,17 +10,6 @@ import cython
 cdef Py_ssize_t MAX_ENTRY_BYTES, _NEAR_BYTES, _MOST_PROPERTIES, _ROW_HIGH_AT, _ROW_LOW_AT
 cdef frozenset _RESERVED
 cdef bytes _RESERVED_FIRST
-
-
-@cython.final
-cdef class Field:
-    cdef bytes head
-    cdef Ranges texts, lists
-
-
-@cython.final
-cdef class Pairs:
-    cdef Ranges lists, names, values
 
 
 @cython.final

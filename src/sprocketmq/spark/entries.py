@@ -10,8 +10,6 @@ An entry is written behind the others of its parcel before it is known to fit: i
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 try:
     import cython
 except ImportError:
@@ -21,7 +19,7 @@ from sprocketmq.client.message import MAX_PROPERTIES_BYTES, RESERVED_PROPERTIES
 from sprocketmq.errors import SprocketError
 from sprocketmq.protocol.batch import decode_batch
 from sprocketmq.protocol.hashing import utf8_hash
-from sprocketmq.spark.cells import Numbers, Ranges
+from sprocketmq.spark.cells import Columns, Field, Pairs, Ranges
 from sprocketmq.spark.identity import unique_key
 from sprocketmq.spark.parcels import Parcel, TopicParcels
 
@@ -44,34 +42,6 @@ _RESERVED_FIRST = bytes(any(name[0] == first for name in _RESERVED) for first in
 
 class BadRow(SprocketError):
     """A row that cannot be a message."""
-
-
-class Field:
-    """A property with a column of its own; the cells of `texts` are joined by spaces when `lists` says which."""
-
-    def __init__(self, name: str, texts: Ranges, lists: Ranges | None = None) -> None:
-        self.head = f"{name}\x01".encode()
-        self.texts, self.lists = texts, lists
-
-
-class Pairs:
-    """A column of maps: `lists` says which of the names and values are a row's."""
-
-    def __init__(self, lists: Ranges, names: Ranges, values: Ranges) -> None:
-        self.lists, self.names, self.values = lists, names, values
-
-
-class Columns(NamedTuple):
-    """The columns of a batch; None for those that are not there."""
-
-    bodies: Ranges
-    topics: Ranges | None
-    fields: list[Field]
-    pairs: Pairs | None
-    flags: Numbers | None
-    delays: Numbers | None
-    shards: Ranges | None
-    queue_ids: Numbers | None
 
 
 class EntryFill:
@@ -121,11 +91,11 @@ class EntryFill:
         return text(topics.data, at, at + length)
 
     def topic_end(self, row: int, end: int) -> int:
-        """Where in [row, end) the topic changes; without that column at the end."""
+        """Where after `row` the topic changes; without that column at `end`."""
         topics = self._topics
         if topics is None:
             return end
-        length, at = topics.length(row), topics.at(row)
+        length, at = max(topics.length(row), 0), topics.at(row)
         row += 1
         while row < end and topics.length(row) == length and same(topics.data, topics.at(row), topics.data, at, length):
             row += 1
@@ -232,7 +202,8 @@ class EntryFill:
             space = 0 if at == begin else 1
             end = self.put_text(p, at + space, row, texts, index)
             if end > at + space:
-                p[at] = 32 if space else p[at]
+                if space:
+                    p[at] = 32
                 at = end
         return at
 

@@ -1,4 +1,4 @@
-"""The columns of an Arrow batch as `entries.py` reads them: Arrow's own buffers, cast where they are of another type.
+"""The columns of an Arrow batch as compiled code reads them: Arrow's own buffers, cast where they are of another type.
 
 Spark hands over strings, binaries, lists and maps with int32 offsets, or with int64 offsets when
 `spark.sql.execution.arrow.useLargeVarTypes` is set.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sprocketmq.spark.cells import Numbers, Ranges
-from sprocketmq.spark.entries import Columns, Field, Pairs
+from sprocketmq.spark.cells import Columns, Field, Numbers, Pairs, Ranges
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -159,11 +159,11 @@ def test_a_delayed_row_stops_the_fill() -> None:
 
 
 def test_runs_of_one_topic() -> None:
-    rows = [{"body": "b", "topic": topic} for topic in ("A", "A", "B", "AA", None, "A")]
+    rows = [{"body": "b", "topic": topic} for topic in ("A", "A", "B", "AA", None, None, "A")]
     fill = opened(table(rows, {"topic"}).slice(1))
-    assert [fill.topic_end(row, 5) for row in range(5)] == [1, 2, 3, 4, 5]
-    assert opened(table(rows, {"topic"})).topic_end(0, 6) == 2
-    assert [fill.topic(row) for row in (0, 1, 2, 4)] == ["A", "B", "AA", "A"]
+    assert [fill.topic_end(row, 6) for row in range(6)] == [1, 2, 3, 4, 5, 6]
+    assert opened(table(rows, {"topic"})).topic_end(0, 7) == 2
+    assert [fill.topic(row) for row in (0, 1, 2, 5)] == ["A", "B", "AA", "A"]
     with pytest.raises(BadRow, match="row 3 of the task has no topic"):
         fill.topic(3)
 
