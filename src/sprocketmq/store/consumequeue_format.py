@@ -36,7 +36,7 @@ class QueueEntry(NamedTuple):
         return self.commit_offset >= 0 and self.size > 0
 
 
-def decode_entry(data: bytes | memoryview, at: int = 0) -> QueueEntry:
+def decode_entry(data: bytes | bytearray | memoryview, at: int = 0) -> QueueEntry:
     return QueueEntry(*ENTRY.unpack_from(data, at))
 
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from sprocketmq.store.consumequeue_format import ENTRY_SIZE, FILLER_SIZE, QueueEntry, decode_entry
+from sprocketmq.store.consumequeue_format import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, QueueEntry, decode_entry
 from sprocketmq.store.queuecursor import is_tearable
 from sprocketmq.store.view.source import ByteFile, ByteSource
 
@@ -37,14 +37,14 @@ class QueueView:
         self._open: tuple[str, ByteFile] | None = None
         self._first = files[0].base // ENTRY_SIZE if files else 0
         self._on_disk = self._end_on_disk()
-        self._added: list[QueueEntry] = []
+        self._added = bytearray()  # entries as a file would hold them
         self._mended: dict[int, QueueEntry] = {}
         self._open = None  # a store has many queues, and most are never read
         self.min_offset = self._first
 
     @property
     def max_offset(self) -> int:
-        return self._on_disk + len(self._added)
+        return self._on_disk + len(self._added) // ENTRY_SIZE
 
     @property
     def on_disk(self) -> int:
@@ -53,7 +53,7 @@ class QueueView:
 
     def entry(self, offset: int) -> QueueEntry:
         if offset >= self._on_disk:
-            return self._added[offset - self._on_disk]
+            return decode_entry(self._added, (offset - self._on_disk) * ENTRY_SIZE)
         return self._mended.get(offset) or self.stored(offset) or FILLER_ENTRY
 
     def entries(self, begin: int, end: int) -> Iterator[tuple[int, QueueEntry]]:
@@ -112,15 +112,28 @@ class QueueView:
 
     def add(self, offset: int, entry: QueueEntry) -> bool:
         """Dispatches a record again; false when the queue has it already."""
-        if offset < self._on_disk and is_tearable(offset, self.file_size) and self.stored(offset) != entry:
-            self._mended[offset] = entry
+        if offset < self._on_disk and is_tearable(offset, self.file_size):
+            self.mend(offset, entry)
         if entry.commit_offset + entry.size <= self.max_physical() or offset < self.max_offset:
             return False
+        self.skip_to(offset)
+        self.extend(ENTRY.pack(*entry))
+        return True
+
+    def mend(self, offset: int, entry: QueueEntry) -> None:
+        """Where the disk has another entry than this, it was torn."""
+        if offset < self._on_disk and self.stored(offset) != entry:
+            self._mended[offset] = entry
+
+    def skip_to(self, offset: int) -> None:
+        """The next entry is that of `offset`: an empty queue begins there, another has fillers up to it."""
         if self.max_offset == self._first and not self._added:
             self._start_at(offset)
-        self._added += [FILLER_ENTRY] * (offset - self.max_offset)
-        self._added.append(entry)
-        return True
+        self._added += FILLER * (offset - self.max_offset)
+
+    def extend(self, entries: bytes | memoryview) -> None:
+        """Entries, as a file would hold them, after the last."""
+        self._added += entries
 
     def offset_by_time(self, timestamp: int, store_time: Callable[[QueueEntry], int], *, upper: bool = False) -> int:
         """The first offset stored at `timestamp` or later; for `upper` the last one stored then or earlier."""

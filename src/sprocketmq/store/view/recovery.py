@@ -18,6 +18,10 @@ from sprocketmq.store.view.queue import QueueView
 
 #: Whether a record was safe at the checkpoint and its queue points at it; None for one that has no queue entry.
 Vouched = Callable[[Record], bool | None]
+#: Deals with the records from a place on, and returns where the first begins that is left to others.
+PassOver = Callable[[int], int]
+#: Records that are looked at one by one come in crowds, and each beginning costs.
+_MOST_TOGETHER = 64
 
 
 def clean_start(log: LogView, queues: Iterable[QueueView]) -> int:
@@ -42,23 +46,32 @@ def crash_start(log: LogView, checkpoint: Checkpoint) -> int:
     return log.min_offset
 
 
-def surviving(log: LogView, start: int, vouched: Vouched) -> Iterator[Record | Damage]:
-    """The records from `start` to where the log ends.
+def surviving(log: LogView, start: int, vouched: Vouched, pass_over: PassOver) -> Iterator[Record | Damage]:
+    """The records from `start` to where the log ends, without those that are passed over.
 
     It ends at the first place without a whole record, unless a record behind it was safe at the checkpoint: that one
     proves damage in the middle, which takes away what it hit and nothing else.
     """
-    damage: Damage | None = None
-    for found in log.walk(start, log.limit, skip_damage=True):
-        if isinstance(found, Damage):
-            damage = found if damage is None else damage._replace(end=found.end)
-            continue
-        if damage is not None:
-            if not _log_goes_on(log, found, vouched):
-                return
-            yield damage
-            damage = None
-        yield found
+    at, together = start, 0
+    while True:
+        passed = pass_over(at)
+        together = 1 if passed > at else min(2 * together + 1, _MOST_TOGETHER)
+        left, damage, at = together, None, passed
+        for found in log.walk(at, log.limit, skip_damage=True):
+            if isinstance(found, Damage):
+                damage = found if damage is None else damage._replace(end=found.end)
+                continue
+            if damage is not None:
+                if not _log_goes_on(log, found, vouched):
+                    return
+                yield damage
+                damage = None
+            yield found
+            at, left = found.commit_offset + found.size, left - 1
+            if not left:
+                break
+        else:
+            return
 
 
 def _log_goes_on(log: LogView, first: Record, vouched: Vouched) -> bool:

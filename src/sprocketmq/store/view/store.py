@@ -8,21 +8,25 @@ those that were never written are added.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from sprocketmq.errors import StoreCorrupt, StoreError
 from sprocketmq.protocol.hashing import index_key_hash
 from sprocketmq.protocol.record import Record
-from sprocketmq.store.checkpoint import decode_checkpoint
+from sprocketmq.store.checkpoint import Checkpoint, decode_checkpoint
 from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
 from sprocketmq.store.consumequeue_ext_format import MAX_UNIT_SIZE, ExtUnit, decode_unit, ext_offset
 from sprocketmq.store.consumequeue_format import QueueEntry
 from sprocketmq.store.layout import is_index_name
 from sprocketmq.store.view import dispatch, recovery, sizes
-from sprocketmq.store.view.index import IndexBuilder, IndexView, find
+from sprocketmq.store.view.index import IndexView, find
 from sprocketmq.store.view.listing import list_queues, open_log, queue_files
 from sprocketmq.store.view.log import Damage
 from sprocketmq.store.view.queue import QueueView
+from sprocketmq.store.view.redispatch import Redispatch
+from sprocketmq.store.view.reindex import Indexes, Reindex
 from sprocketmq.store.view.source import ByteSource, open_source, read_whole
 
 FOREVER = (1 << 63) - 1
@@ -42,20 +46,37 @@ class StoreView:
         given = given or sizes.Sizes()
         self.source = open_source(root) if isinstance(root, Path | str) else root
         self.crashed = any(entry.name == "abort" for entry in self.source.entries(""))
-        self.checkpoint = decode_checkpoint(read_whole(self.source, "checkpoint") or b"")
         self.stored_checkpoint = decode_checkpoint(read_whole(self.source, "checkpoint") or b"")
         self.delays = delays or parse_delay_levels(DEFAULT_DELAY_LEVELS)
         self.log = open_log(self.source, given.commit_log)
         self.queues = self._open_queues(given)
         self.index_paths = self._index_files()
         self.index_shape = sizes.index_shape(self.source, self.index_paths, given)
-        self.indexes = self._open_indexes()
+        self._kept_indexes = self._open_indexes()
         self.damage: list[Damage] = []
+        self._again = Redispatch(self.log, self._known_queue, self._new_queue, self.delays, self.queue_file_size)
         self._recover()
 
     @property
     def log_begin(self) -> int:
         return self.log.min_offset
+
+    @cached_property
+    def reindex(self) -> Reindex:
+        """The index files; those of a crashed store are worked out when they are first asked for."""
+        found = Reindex(self._kept_indexes, self.index_shape, self.stored_checkpoint.logics_msg_timestamp)
+        records = (found for found in self.read_log(self._start) if isinstance(found, Record))
+        found.put_all(record for record in records if record.commit_offset >= self._undispatched)
+        return found
+
+    @property
+    def indexes(self) -> Indexes:
+        return self.reindex.indexes
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """As recovery would leave it."""
+        return replace(self.stored_checkpoint, logics_msg_timestamp=self.reindex.queued_timestamp)
 
     def queue(self, topic: str, queue_id: int) -> QueueView:
         found = self.queues.get((topic, queue_id))
@@ -134,25 +155,26 @@ class StoreView:
         entries = self.source.entries("index")
         return [(f"index/{entry.name}", entry.size) for entry in entries if is_index_name(entry.name)]
 
-    def _open_indexes(self) -> list[IndexView | IndexBuilder]:
+    def _open_indexes(self) -> Indexes:
         """After a crash only files that the checkpoint vouches for are kept."""
         views = [IndexView(self.source, path, self.index_shape) for path, size in self.index_paths if size]
-        limit = self.checkpoint.index_msg_timestamp if self.crashed else FOREVER
+        limit = self.stored_checkpoint.index_msg_timestamp if self.crashed else FOREVER
         return [view for view in views if view.header.end_timestamp <= limit]
 
     def _recover(self) -> None:
-        self.log_end = start = self._start()
+        self.log_end = self._start = start = self._find_start()
         queued = max((queue.max_physical() for queue in self.queues.values()), default=0)
         self._queues_lost = not queued
         self._newest = 0
+        self._undispatched = start if self.crashed else max(start, queued)
         self._cut_queues(self.log.limit)
-        for found in recovery.surviving(self.log, start, self._vouched):
+        for found in recovery.surviving(self.log, start, self._vouched, self._pass_over):
             if isinstance(found, Damage):
                 self.damage.append(found)
                 continue
             self.log_end = found.commit_offset + found.size
             self._newest = found.store_timestamp
-            if self.crashed or found.commit_offset >= queued:
+            if found.commit_offset >= self._undispatched:
                 self._dispatch(found)
         self._cut_queues(self.log_end)
 
@@ -171,30 +193,27 @@ class StoreView:
         for queue in self.queues.values():
             queue.cut(self.log_begin, log_end)
 
-    def _start(self) -> int:
+    def _find_start(self) -> int:
         if self.crashed:
-            return recovery.crash_start(self.log, self.checkpoint)
+            return recovery.crash_start(self.log, self.stored_checkpoint)
         return recovery.clean_start(self.log, list(self.queues.values()))
 
-    def _dispatch(self, record: Record) -> None:
-        properties = dispatch.properties_of(record)
-        if dispatch.in_queue(record):
-            key = record.topic, record.queue_id
-            if key not in self.queues:
-                self.queues[key] = QueueView(self.source, *key, [], self.queue_file_size)
-            self.queues[key].add(record.queue_offset, dispatch.queue_entry(record, properties, self.delays))
-            self.checkpoint.logics_msg_timestamp = record.store_timestamp
-        if not self.indexes or record.commit_offset >= self.indexes[-1].header.end_offset:
-            for key_hash in dispatch.key_hashes(record, properties):
-                self._index_to_write().put(key_hash, record.commit_offset, record.store_timestamp)
+    def _pass_over(self, at: int) -> int:
+        if at < self._undispatched:
+            return at
+        passed = self._again.run(at)
+        if self._again.end > self.log_end:
+            self.log_end, self._newest = self._again.end, self._again.newest
+        return passed
 
-    def _index_to_write(self) -> IndexBuilder:
-        last = self.indexes[-1] if self.indexes else None
-        if isinstance(last, IndexBuilder) and not last.full:
-            return last
-        if isinstance(last, IndexView) and last.count < self.index_shape.capacity:
-            self.indexes[-1] = IndexBuilder.resume(last)
-        else:
-            name = recovery.index_name(self.checkpoint.logics_msg_timestamp)
-            self.indexes.append(IndexBuilder(name, self.index_shape, last.header if last else None))
-        return self._index_to_write()
+    def _dispatch(self, record: Record) -> None:
+        if dispatch.in_queue(record):
+            entry = dispatch.queue_entry(record, dispatch.properties_of(record), self.delays)
+            self._again.room(record.topic, record.queue_id).add(record.queue_offset, entry)
+
+    def _known_queue(self, topic: str, queue_id: int) -> QueueView | None:
+        return self.queues.get((topic, queue_id))
+
+    def _new_queue(self, topic: str, queue_id: int) -> QueueView:
+        found = self.queues[topic, queue_id] = QueueView(self.source, topic, queue_id, [], self.queue_file_size)
+        return found
