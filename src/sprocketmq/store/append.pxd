@@ -78,26 +78,27 @@ cdef class Appender:
         self, QueueCursor cursor, Py_ssize_t body_length, Py_ssize_t properties_length, Py_ssize_t size
     ) except -1
 
-    cdef void make_room(self, QueueCursor cursor, Py_ssize_t size) except *
+    cdef int make_room(self, QueueCursor cursor, Py_ssize_t size) except -1
 
     @cython.locals(now=cython.longlong, result=PutResult)
     cdef PutResult begin(self, QueueCursor cursor, Py_ssize_t size)
 
     @cython.locals(queue_offset=cython.longlong)
-    cdef void append(
+    cdef int append(
         self, QueueCursor cursor, Py_ssize_t size, int flag, int sys_flag, bytes body, bytes properties,
         long long born_timestamp, bytes born_host, int reconsume_times, long long prepared_offset,
-    ) except *
+    ) except -1
 
     @cython.locals(at=Py_ssize_t, commit_offset=cython.longlong)
-    cdef void appended(
-        self, QueueCursor cursor, Py_ssize_t size, Py_ssize_t properties_length, int sys_flag, long long queue_offset
-    ) except *
-
-    cdef void dispatch(
-        self, QueueCursor cursor, Py_ssize_t properties_at, long long commit_offset, Py_ssize_t size, int sys_flag,
+    cdef int appended(
+        self, QueueCursor cursor, Py_ssize_t size, Py_ssize_t properties_length, Py_ssize_t own_length, int sys_flag,
         long long queue_offset,
-    ) except *
+    ) except -1
+
+    cdef int dispatch(
+        self, QueueCursor cursor, Py_ssize_t properties_at, Py_ssize_t own_length, long long commit_offset,
+        Py_ssize_t size, int sys_flag, long long queue_offset,
+    ) except -1
 
     @cython.locals(
         offsets=bytes, p=cython.p_uchar, prototype=bytes, bare=Py_ssize_t, middle=Py_ssize_t, size=Py_ssize_t,

@@ -235,12 +235,15 @@ class Appender:
             self.wrote_offset, sys_flag, born_timestamp, born_host, self.store_timestamp, self.store_host,
             reconsume_times, prepared_offset,
         )  # fmt: skip
-        self.appended(cursor, size, len(properties), sys_flag, queue_offset)
+        self.appended(cursor, size, len(properties), len(properties), sys_flag, queue_offset)
 
     def appended(
-        self, cursor: QueueCursor, size: int, properties_length: int, sys_flag: int, queue_offset: int
+        self, cursor: QueueCursor, size: int, properties_length: int, own_length: int, sys_flag: int, queue_offset: int
     ) -> None:
-        """A record is written at `position`: seal it, count it, and dispatch it where that is not done later."""
+        """A record is written at `position`: seal it, count it, and dispatch it where that is not done later.
+
+        Of its properties the first `own_length` bytes are its own, the rest is shared by all of its batch.
+        """
         at, commit_offset = self.position, self.wrote_offset
         if self.property_crc:
             put_property_crc(self._p, at, size)
@@ -249,15 +252,18 @@ class Appender:
         self.position = at + size
         self.wrote_offset = commit_offset + size
         if self.inline:
-            self.dispatch(cursor, at + size - properties_length, commit_offset, size, sys_flag, queue_offset)
+            self.dispatch(
+                cursor, at + size - properties_length, own_length, commit_offset, size, sys_flag, queue_offset
+            )
 
     def dispatch(
-        self, cursor: QueueCursor, properties_at: int, commit_offset: int, size: int, sys_flag: int, queue_offset: int
-    ) -> None:
+        self, cursor: QueueCursor, properties_at: int, own_length: int, commit_offset: int, size: int, sys_flag: int,
+        queue_offset: int,
+    ) -> None:  # fmt: skip
         try:
             self.dispatcher.dispatch(
-                cursor, self._p, properties_at, self.position, commit_offset, size, sys_flag, queue_offset,
-                self.store_timestamp,
+                cursor, self._p, properties_at, properties_at + own_length, self.position, commit_offset, size,
+                sys_flag, queue_offset, self.store_timestamp,
             )  # fmt: skip
             self.dispatcher.dispatched_offset = self.wrote_offset
         except StoreError:
@@ -272,13 +278,14 @@ class Appender:
         prototype = self.prototype(cursor, sys_flag, born_timestamp, born_host, reconsume_times)
         bare = len(prototype)
         middle = BODY_AT - 16 + len(born_host) + len(self.store_host)
+        self.dispatcher.share(run.shared)
         run.rewind()
         while run.step():
             put_i64(p, 8 * (run.count - 1), self.wrote_offset)
             size = bare + run.body_length + run.properties_length
             queue_offset = cursor.next_offset if is_queued(sys_flag) else 0
             run.write(self._p, self.position, size, prototype, middle, queue_offset, self.wrote_offset)
-            self.appended(cursor, size, run.properties_length, sys_flag, queue_offset)
+            self.appended(cursor, size, run.properties_length, run.own_length, sys_flag, queue_offset)
         return seal(offsets)
 
     def prototype(

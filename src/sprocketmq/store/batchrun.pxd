@@ -13,14 +13,16 @@ cdef enum:
 @cython.final
 cdef class BatchRun:
     cdef bytes _batch
-    cdef bytes _extra
-    cdef bint _crc_room
+    cdef readonly bytes shared
+    cdef Py_ssize_t _shared_length
+    cdef Py_ssize_t _tail
     cdef Py_ssize_t _at
     cdef Py_ssize_t _end
     cdef Py_ssize_t _own_at
     cdef Py_ssize_t _own_length
     cdef readonly Py_ssize_t body_at
     cdef readonly Py_ssize_t body_length
+    cdef readonly Py_ssize_t own_length
     cdef readonly Py_ssize_t properties_length
     cdef readonly int count
     cdef readonly int flag
@@ -33,14 +35,8 @@ cdef class BatchRun:
     @cython.locals(at=Py_ssize_t, p=Pointer, size=Py_ssize_t, body_length=Py_ssize_t)
     cdef bint step(self) except -1
 
-    @cython.locals(length=Py_ssize_t)
-    cdef int measure(self) except -1
-
-    @cython.locals(own=Pointer)
+    @cython.locals(p=Pointer)
     cdef bint needs_end(self) noexcept
-
-    @cython.locals(own=Pointer, extra=Pointer)
-    cdef bint needs_last_end(self) noexcept
 
     @cython.locals(body_length=Py_ssize_t, rest=Py_ssize_t)
     cdef void write(

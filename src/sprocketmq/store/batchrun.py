@@ -29,18 +29,24 @@ if not cython.compiled:
 
 
 class BatchRun:
-    """Stands at one message of the batch after each `step` that is True."""
+    """Stands at one message of the batch after each `step` that is True.
+
+    `own_length` is what its properties have before the shared ones, with the separator between them.
+    """
 
     __slots__ = (
-        "_at", "_batch", "_crc_room", "_end", "_extra", "_own_at", "_own_length", "body_at", "body_length", "count",
-        "flag", "properties_length",
+        "_at", "_batch", "_end", "_own_at", "_own_length", "_shared_length", "_tail", "body_at", "body_length", "count",
+        "flag", "own_length", "properties_length", "shared",
     )  # fmt: skip
 
-    def __init__(self, batch: bytes, extra: bytes, property_crc: bool) -> None:
-        """`extra` follows every message's own properties, and room for the property CRC follows that."""
+    def __init__(self, batch: bytes, shared: bytes, property_crc: bool) -> None:
+        """The `shared` properties follow every message's own, and room for the property CRC follows them."""
+        if property_crc and shared and not shared.endswith(b"\2"):
+            shared += b"\2"
+        self.shared = shared
+        self._shared_length = len(shared)
+        self._tail = self._shared_length + (PROPERTY_CRC_BYTES if property_crc else 0)
         self._batch = batch
-        self._extra = extra
-        self._crc_room = property_crc
         self._end = len(batch)
         self.rewind()
 
@@ -74,36 +80,18 @@ class BatchRun:
         self._own_length = i16(p, self._own_at - 2)
         if self._own_length < 0 or self._own_at + self._own_length != at + size:
             raise MessageIllegal(f"the parts of the message at {at} of the batch do not add up")
-        self.measure()
+        self.own_length = self._own_length + (1 if self.needs_end() else 0)
+        self.properties_length = self.own_length + self._tail
+        if self.properties_length > MAX_PROPERTIES_BYTES:
+            raise MessageIllegal(f"properties of {self.properties_length} bytes")
         self._at = at + size
         self.count += 1
         return True
 
-    def measure(self) -> None:
-        length = self._own_length + len(self._extra)
-        if self.needs_end():
-            length += 1
-        if self._crc_room:
-            length += PROPERTY_CRC_BYTES
-            if self.needs_last_end():
-                length += 1
-        if length > MAX_PROPERTIES_BYTES:
-            raise MessageIllegal(f"properties of {length} bytes")
-        self.properties_length = length
-
     def needs_end(self) -> bool:
-        """Whether a separator is missing between the message's properties and those that follow."""
-        if self._own_length == 0 or len(self._extra) == 0:
-            return False
-        own = self._batch
-        return own[self._own_at + self._own_length - 1] != END
-
-    def needs_last_end(self) -> bool:
-        """Whether one is missing before the property CRC."""
-        own, extra = self._batch, self._extra
-        if len(self._extra) > 0:
-            return extra[len(self._extra) - 1] != END
-        return self._own_length > 0 and own[self._own_at + self._own_length - 1] != END
+        """Whether a separator is missing between the message's properties and what follows them."""
+        p = self._batch
+        return self._own_length > 0 and self._tail > 0 and p[self._own_at + self._own_length - 1] != END
 
     def write(
         self, p: Pointer, at: int, size: int, prototype: bytes, middle: int, queue_offset: int, commit_offset: int
@@ -126,10 +114,6 @@ class BatchRun:
 
     def write_properties(self, p: Any, at: int) -> None:
         put(p, at, self._batch, self._own_at, self._own_length)
-        at += self._own_length
-        if self.needs_end():
-            p[at] = END
-            at += 1
-        put(p, at, self._extra, 0, len(self._extra))
-        if self._crc_room and self.needs_last_end():
-            p[at + len(self._extra)] = END
+        if self.own_length > self._own_length:
+            p[at + self._own_length] = END
+        put(p, at + self.own_length, self.shared, 0, self._shared_length)

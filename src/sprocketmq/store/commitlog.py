@@ -14,7 +14,7 @@ from pathlib import Path
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record import BLANK_BYTES, MAGIC_BLANK
 from sprocketmq.store.append import Appender
-from sprocketmq.store.consumequeue import PAGE, clear_file, space_error
+from sprocketmq.store.consumequeue import PAGE, clear_file, page_end, space_error
 from sprocketmq.store.files import File, Files, is_in_memory, read_ahead, read_singly, unmap_pages
 from sprocketmq.store.layout import Layout, base_offset_of
 from sprocketmq.store.maps import MapCache
@@ -289,8 +289,3 @@ class CommitLog:
             segment.file.close()
         self.unflushed.clear()
         self._last = None
-
-
-def page_end(position: int) -> int:
-    """The end of the page that the byte before `position` is in."""
-    return (position + PAGE - 1) // PAGE * PAGE

@@ -152,10 +152,12 @@ class ConsumeQueue:
         if position + ENTRY_SIZE <= self._allocated:
             return self._allocated
         step = min(max(PAGE, position), _MAX_STEP)
-        limit = min(self.file_size, (position + step + PAGE - 1) // PAGE * PAGE)
+        limit = min(self.file_size, page_end(position + step))
         file = self._home.files.open(self.path_of(base))
         try:
             file.allocate(position - position % PAGE, limit)
+            if self._allocated > 0:  # what it had is full, so it will fill these as well
+                file.ready(page_end(position), limit)
         finally:
             file.close()
         self._allocated = limit
@@ -384,6 +386,11 @@ class ConsumeQueue:
         self.min_offset = 0
         self._flushed = self._synced_names = self._allocated = 0
         self._home.files.remove_tree(self.folder)
+
+
+def page_end(position: int) -> int:
+    """The end of the page that the byte before `position` is in."""
+    return (position + PAGE - 1) // PAGE * PAGE
 
 
 def space_error(error: OSError, path: Path) -> StoreError:

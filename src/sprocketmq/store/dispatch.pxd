@@ -27,6 +27,7 @@ cdef class Dispatcher:
     cdef RecordLayout _layout
     cdef QueueCursor _last
     cdef PropertyScan _found
+    cdef PropertyScan _shared
 
     @cython.locals(of_topic=dict)
     cpdef QueueCursor queue(self, str topic, int queue_id)
@@ -39,17 +40,19 @@ cdef class Dispatcher:
     )
     cdef QueueCursor queue_of(self, unsigned char* p, long long commit_offset)
 
+    cdef void share(self, bytes properties) noexcept
+
     @cython.locals(kind=int, tags_code=cython.longlong, in_entry=cython.longlong)
-    cdef void dispatch(
-        self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long commit_offset,
-        int size, int sys_flag, long long queue_offset, long long store_timestamp,
-    ) except *
+    cdef int dispatch(
+        self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t own_end, Py_ssize_t end,
+        long long commit_offset, int size, int sys_flag, long long queue_offset, long long store_timestamp,
+    ) except -1
 
     @cython.locals(tags_code=cython.longlong)
-    cdef void mend(
+    cdef int mend(
         self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long commit_offset,
         int size, long long queue_offset, long long store_timestamp,
-    ) except *
+    ) except -1
 
     cdef long long in_entry(
         self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long tags_code,
@@ -63,16 +66,22 @@ cdef class Dispatcher:
 
     cdef long long delay_ms(self, str level) except? -1
 
-    @cython.locals(index=IndexCursor, found=PropertyScan, at=Py_ssize_t, stop=Py_ssize_t)
-    cdef void dispatch_keys(
+    @cython.locals(index=IndexCursor)
+    cdef int dispatch_keys(
         self, QueueCursor cursor, const unsigned char* p, long long commit_offset, long long store_timestamp
-    ) except *
+    ) except -1
+
+    @cython.locals(found=PropertyScan, at=Py_ssize_t, stop=Py_ssize_t)
+    cdef int put_keys(
+        self, IndexCursor index, QueueCursor cursor, const unsigned char* p, long long commit_offset,
+        long long store_timestamp,
+    ) except -1
 
     @cython.locals(key_hash=cython.longlong)
-    cdef void put_key(
+    cdef int put_key(
         self, IndexCursor index, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end,
         long long commit_offset, long long store_timestamp,
-    ) except *
+    ) except -1
 
 
 cdef unsigned int text_hash(const unsigned char* p, Py_ssize_t at, Py_ssize_t end, unsigned int value) except? 0

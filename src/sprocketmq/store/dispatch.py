@@ -56,6 +56,7 @@ class Dispatcher:
         self._open_queue = open_queue
         self._layout = RecordLayout()
         self._found = PropertyScan()
+        self._shared = PropertyScan()
         self._last: QueueCursor | None = None
 
     def queue(self, topic: str, queue_id: int) -> QueueCursor:
@@ -89,8 +90,8 @@ class Dispatcher:
             if cursor is None:
                 return WRONG_PARTS
             self.dispatch(
-                cursor, p, layout.properties_at, layout.properties_end, base + at, layout.size, layout.sys_flag,
-                i64(p, at + 20), i64(p, layout.store_time_at),
+                cursor, p, layout.properties_at, layout.properties_end, layout.properties_end, base + at, layout.size,
+                layout.sys_flag, i64(p, at + 20), i64(p, layout.store_time_at),
             )  # fmt: skip
             at += layout.size
             self.dispatched_offset = base + at
@@ -118,13 +119,19 @@ class Dispatcher:
         except (MessageIllegal, UnicodeDecodeError):
             return None
 
+    def share(self, properties: bytes) -> None:
+        """The records that are dispatched next have these at the end of their properties."""
+        self._shared.scan(properties, 0, len(properties))
+
     def dispatch(
-        self, cursor: QueueCursor, p: Pointer, at: int, end: int, commit_offset: int, size: int, sys_flag: int,
-        queue_offset: int, store_timestamp: int,
+        self, cursor: QueueCursor, p: Pointer, at: int, own_end: int, end: int, commit_offset: int, size: int,
+        sys_flag: int, queue_offset: int, store_timestamp: int,
     ) -> None:  # fmt: skip
-        """One record, whose properties are `p[at:end]`."""
+        """One record, whose properties are `p[at:end]`; those from `own_end` on are shared."""
         kind = sys_flag & TRANSACTION_MASK
-        self._found.scan(p, at, end)
+        self._found.scan(p, at, own_end)
+        if own_end < end:
+            self._found.follow(self._shared, own_end)
         self.store_timestamp = store_timestamp
         if kind == 0 or kind == TRANSACTION_COMMIT:
             if self.mending != 0 and queue_offset < cursor.max_offset:
@@ -180,17 +187,20 @@ class Dispatcher:
     def dispatch_keys(self, cursor: QueueCursor, p: Pointer, commit_offset: int, store_timestamp: int) -> None:
         index: Any = self.index
         index.ready()  # a file begins with a message, even with one that has no key
-        if commit_offset < index.end_offset:
-            return
-        if self._found.unique_at >= 0:
-            self.put_key(
-                index, cursor, p, self._found.unique_at, self._found.unique_end, commit_offset, store_timestamp
-            )
-        at = self._found.keys_at
-        while 0 <= at < self._found.keys_end:
-            stop = find(p, _SPACE, at, self._found.keys_end)
+        if commit_offset >= index.end_offset:
+            self.put_keys(index, cursor, p, commit_offset, store_timestamp)
+
+    def put_keys(
+        self, index: IndexCursor, cursor: QueueCursor, p: Pointer, commit_offset: int, store_timestamp: int
+    ) -> None:
+        found = self._found
+        if found.unique_at >= 0:
+            self.put_key(index, cursor, p, found.unique_at, found.unique_end, commit_offset, store_timestamp)
+        at = found.keys_at
+        while 0 <= at < found.keys_end:
+            stop = find(p, _SPACE, at, found.keys_end)
             if stop < 0:
-                stop = self._found.keys_end
+                stop = found.keys_end
             if stop > at:
                 self.put_key(index, cursor, p, at, stop, commit_offset, store_timestamp)
             at = stop + 1

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.hashing import index_key_hash
-from sprocketmq.store.consumequeue import PAGE, space_error
+from sprocketmq.store.consumequeue import PAGE, page_end, space_error
 from sprocketmq.store.files import Clock, Files, read_singly
 from sprocketmq.store.indexcursor import IndexCursor
 from sprocketmq.store.indexfile_format import (
@@ -29,7 +29,7 @@ from sprocketmq.store.layout import is_index_name
 from sprocketmq.store.maps import MapCache
 
 MAX_RESULTS = 64
-_STEP_ENTRIES = 64 * 1024
+_STEP_ENTRIES = 16 * 1024
 
 
 class Index:
@@ -124,14 +124,15 @@ class Index:
         return name
 
     def _allocate(self, count: int) -> None:
-        """Entries up to a round number above `count` have blocks."""
+        """Entries up to a round number above `count` have blocks, and pages in memory."""
         limit = min(self._index_num, (count // _STEP_ENTRIES + 1) * _STEP_ENTRIES)
         if limit <= self._allocated:
             return
-        start = entry_at(count, self._hash_slots) // PAGE * PAGE
+        at, end = entry_at(count, self._hash_slots), entry_at(limit, self._hash_slots)
         file = self._files.open(self.path_of(self.names[-1]))
         try:
-            file.allocate(0 if self._allocated == 0 else start, entry_at(limit, self._hash_slots))
+            file.allocate(0 if self._allocated == 0 else at // PAGE * PAGE, end)
+            file.ready(page_end(at), end)
         finally:
             file.close()
         self._allocated = limit

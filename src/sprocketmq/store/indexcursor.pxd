@@ -25,10 +25,10 @@ cdef class IndexCursor:
 
     cpdef void place(self, object view, int limit) except *
 
-    cpdef void ready(self) except *
+    cpdef int ready(self) except -1
 
     @cython.locals(p=cython.p_uchar, slot_at=Py_ssize_t, at=Py_ssize_t, previous=int)
-    cpdef void put(self, int key_hash, long long commit_offset, long long store_timestamp) except *
+    cpdef int put(self, int key_hash, long long commit_offset, long long store_timestamp) except -1
 
     @cython.locals(seconds=cython.longlong)
     cdef int seconds(self, long long store_timestamp) noexcept

@@ -16,5 +16,7 @@ cdef class PropertyScan:
     @cython.locals(stop=Py_ssize_t)
     cdef void scan(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) noexcept
 
+    cdef void follow(self, PropertyScan shared, Py_ssize_t at) noexcept
+
     @cython.locals(first=cython.uchar)
     cdef void note(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t stop) noexcept

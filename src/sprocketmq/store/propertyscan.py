@@ -35,6 +35,17 @@ class PropertyScan:
                 self.note(p, at, stop)
             at = stop + 1
 
+    def follow(self, shared: PropertyScan, at: int) -> None:
+        """The text goes on at `at` with one that was scanned by itself."""
+        if shared.tags_at >= 0:
+            self.tags_at, self.tags_end = at + shared.tags_at, at + shared.tags_end
+        if shared.keys_at >= 0:
+            self.keys_at, self.keys_end = at + shared.keys_at, at + shared.keys_end
+        if shared.delay_at >= 0:
+            self.delay_at, self.delay_end = at + shared.delay_at, at + shared.delay_end
+        if shared.unique_at >= 0:
+            self.unique_at, self.unique_end = at + shared.unique_at, at + shared.unique_end
+
     def note(self, p: Pointer, at: int, stop: int) -> None:
         first = p[at]
         if first == 0x54 and same(p, at, _TAGS, 0, 5):

@@ -36,7 +36,7 @@ cdef class QueueCursor:
     cdef object view_of(self, long long base)
 
     @cython.locals(p=cython.p_uchar)
-    cpdef void put(self, long long commit_offset, int size, long long tags_code) except *
+    cpdef int put(self, long long commit_offset, int size, long long tags_code) except -1
 
 
 @cython.locals(p=cython.p_uchar)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.store.shop import START_MS, open_store, put
+from tests.unit.store.shop import HOST, START_MS, batch, open_store, put
 
 from sprocketmq.protocol.hashing import tags_code
 from sprocketmq.store.store import MessageStore
@@ -88,3 +88,31 @@ def test_another_key_with_the_same_hash_is_not_answered(tmp_path: Path) -> None:
     put(store, body=b"wrong", KEYS="BB")  # Java's best known collision
     assert [r.body for r in store.reader.query("T", "Aa", 10, 0, 1 << 62)] == [b"right"]
     store.close()
+
+
+@pytest.mark.parametrize("crc", [False, True])
+@pytest.mark.parametrize(
+    "shared", [b"", b"KEYS\x01c d\x02TAGS\x01all\x02", b"UNIQ_KEY\x01u9\x02W\x01true", b"DELAY\x012\x02"]
+)
+def test_a_batch_is_dispatched_as_its_messages_one_by_one(tmp_path: Path, shared: bytes, crc: bool) -> None:
+    own = [b"", b"TAGS\x01mine\x02KEYS\x01a b\x02", b"UNIQ_KEY\x01u1\x02KEYS\x01a", b"W\x01true\x02TAGS\x01mine"]
+    together = open_store(tmp_path / "batch", enabled_append_prop_crc=crc)
+    alone = open_store(tmp_path / "single", enabled_append_prop_crc=crc)
+    for topic in ("T", "SCHEDULE_TOPIC_XXXX"):
+        messages = batch(*[(b"body", text) for text in own])
+        together.put_batch(topic, 0, 0, messages, shared, START_MS, HOST, 0)
+        for text in own:
+            between = b"\x02" if text and shared and not text.endswith(b"\x02") else b""
+            alone.put(topic, 0, 9, 0, b"body", text + between + shared, START_MS, HOST, 0, 0)
+    together.close()
+    alone.close()
+    assert files_of(tmp_path / "batch") == files_of(tmp_path / "single")
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for folder in ("commitlog", "consumequeue", "index")
+        for path in (root / folder).rglob("*")
+        if path.is_file()
+    }
