@@ -7,7 +7,18 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.string cimport memchr, memcmp, memcpy
 
 cdef extern from *:
+    """
+    #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    #define SPROCKETMQ_BIG32(word) (word)
+    #define SPROCKETMQ_BIG64(word) (word)
+    #else
+    #define SPROCKETMQ_BIG32 __builtin_bswap32
+    #define SPROCKETMQ_BIG64 __builtin_bswap64
+    #endif
+    """
     int trailing_zeros "__builtin_ctzll"(unsigned long long word) noexcept
+    unsigned int big32 "SPROCKETMQ_BIG32"(unsigned int word) noexcept
+    unsigned long long big64 "SPROCKETMQ_BIG64"(unsigned long long word) noexcept
 
 
 cdef inline int i16(const unsigned char* p, Py_ssize_t at) noexcept:
@@ -15,13 +26,15 @@ cdef inline int i16(const unsigned char* p, Py_ssize_t at) noexcept:
 
 
 cdef inline int i32(const unsigned char* p, Py_ssize_t at) noexcept:
-    return <int>((<unsigned int>p[at] << 24) | (p[at + 1] << 16) | (p[at + 2] << 8) | p[at + 3])
+    cdef unsigned int word
+    memcpy(&word, p + at, 4)
+    return <int>big32(word)
 
 
 cdef inline long long i64(const unsigned char* p, Py_ssize_t at) noexcept:
-    return <long long>(
-        (<unsigned long long><unsigned int>i32(p, at) << 32) | <unsigned long long><unsigned int>i32(p, at + 4)
-    )
+    cdef unsigned long long word
+    memcpy(&word, p + at, 8)
+    return <long long>big64(word)
 
 
 cdef inline object window(const unsigned char* p, Py_ssize_t at, Py_ssize_t end):
@@ -107,10 +120,8 @@ cdef inline void put_i16(unsigned char* p, Py_ssize_t at, int value) noexcept:
 
 
 cdef inline void put_i32(unsigned char* p, Py_ssize_t at, int value) noexcept:
-    p[at] = <unsigned char>(value >> 24)
-    p[at + 1] = <unsigned char>(value >> 16)
-    p[at + 2] = <unsigned char>(value >> 8)
-    p[at + 3] = <unsigned char>value
+    cdef unsigned int word = big32(<unsigned int>value)
+    memcpy(p + at, &word, 4)
 
 
 cdef inline void put_hex16(unsigned char* p, Py_ssize_t at, int value) noexcept:
@@ -122,8 +133,8 @@ cdef inline void put_hex16(unsigned char* p, Py_ssize_t at, int value) noexcept:
 
 
 cdef inline void put_i64(unsigned char* p, Py_ssize_t at, long long value) noexcept:
-    put_i32(p, at, <int>(value >> 32))
-    put_i32(p, at + 4, <int>value)
+    cdef unsigned long long word = big64(<unsigned long long>value)
+    memcpy(p + at, &word, 8)
 
 
 cdef inline void put(

@@ -1,0 +1,189 @@
+# cython: annotation_typing=False
+"""The traffic of a connection: bytes in, commands to their handlers, answers out.
+
+    read    every whole frame of a read is decoded and handled inline; the answers of that read leave in one write;
+            damage ends the connection, but not before the whole frames in front of it are answered
+    out     answers and requests of one turn of the loop are joined, in order, whoever writes them
+    bounds  a peer that does not read its answers is no longer read; what it sent already waits undone in `_backlog`,
+            and when too much has piled up, the connection is dropped. The side that calls reads on: if both waited for
+            the other to read, neither would
+
+Every message passes here, so this part of a connection is compiled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, ResponseCode
+from sprocketmq.errors import FrameError
+from sprocketmq.logs import Events
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame import FrameDecoder, encode_frame
+from sprocketmq.remoting.limits import Limits
+from sprocketmq.remoting.peer import UNKNOWN_PEER, Peer
+from sprocketmq.remoting.pending import PendingCalls
+from sprocketmq.remoting.processors import Frame, Handler, ProcessorTable, refusal
+
+events = Events("sprocketmq.remoting.connection")
+
+#: Parts larger than this on average go to the kernel as they are; smaller ones are cheaper to join first.
+_LARGE_PART = 8192
+
+_NOTHING_HOT: dict[int, Handler] = {}
+_ONEWAY, _RESPONSE = int(FLAG_ONEWAY), int(FLAG_RESPONSE)
+
+
+class Traffic:
+    """What a `Connection` is besides its life: who it is with, and what goes to and fro."""
+
+    def __init__(self, table: ProcessorTable, limits: Limits, is_caller: bool) -> None:
+        self.peer: Peer = UNKNOWN_PEER
+        self.in_flight = 0
+        self.closed = False
+        self.is_caller = is_caller
+        self.last_active = 0.0
+        self.frame_since: float | None = None
+        self.stalled_since: float | None = None
+        self._limits = limits
+        self._max_in_flight = limits.max_in_flight
+        self._pause_bytes = limits.write_pause_bytes
+        self._table = table
+        self._decoder = FrameDecoder(limits.max_frame_bytes)
+        self._loop = asyncio.get_running_loop()
+        self._pending = PendingCalls(self._loop)
+        self._transport: asyncio.Transport = _NOT_CONNECTED
+        self._out: list[bytes | bytearray] = []
+        self._out_bytes = 0
+        self._flush_due = False
+        self._backlog: list[Command] = []
+
+    def close(self) -> None:
+        """Close once what was written is out."""
+        self._flush()
+        self._transport.close()
+
+    def abort(self, reason: str) -> None:
+        """Drop the connection now, with whatever has not been written."""
+        events.info("connection dropped", peer=self.peer, reason=reason)
+        self._transport.abort()
+
+    # -- in -------------------------------------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        self.last_active = now = self._loop.time()
+        try:
+            commands = self._decoder.feed(data)
+        except FrameError as error:
+            self.abort(str(error))
+            return
+        if not self._decoder.pending:
+            self.frame_since = None
+        elif commands or self.frame_since is None:
+            self.frame_since = now
+        if self.stalled_since is None or self.is_caller:
+            self._handle(commands)
+        else:  # a loop may deliver one more read after the pause
+            self._backlog.extend(commands)
+        if self._decoder.failure is not None:
+            events.info("connection dropped", peer=self.peer, reason=self._decoder.failure)
+            self.close()
+
+    def _handle(self, commands: list[Command]) -> None:
+        self._flush_due = True  # holds back the writes of the handlers: they join the answers of this read
+        hot = self._table.hot if self._table.authorize is None else _NOTHING_HOT
+        for number in range(len(commands)):
+            self._take(commands[number], hot)
+            if self._out_bytes > self._pause_bytes:
+                self._write()
+                if self.stalled_since is not None and not self.is_caller:
+                    self._backlog.extend(commands[number + 1 :])
+                    break
+        self._flush()
+
+    def _take(self, command: Command, hot: dict[int, Handler]) -> None:
+        handler = hot.get(command.code) if command.flag == 0 and self.in_flight < self._max_in_flight else None
+        if handler is not None:
+            self._answer_hot(handler, command)
+        elif command.flag & _RESPONSE:
+            self._pending.settle(command)
+        else:
+            self._answer(command)
+
+    def _answer(self, request: Command) -> None:
+        connection: Any = self
+        frame: Frame | None
+        if self.in_flight >= self._max_in_flight:
+            busy = request.reply(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{self.in_flight} requests wait")
+            frame = encode_frame(busy)
+        else:
+            frame = self._table.process(connection, request)
+        if request.flag & _ONEWAY:
+            return
+        if frame is None:
+            self.in_flight += 1
+        else:
+            self._put_frame(frame)
+
+    def _answer_hot(self, handler: Handler, request: Command) -> None:
+        connection: Any = self
+        try:
+            reply = handler(connection, request)
+        except Exception as error:  # noqa: BLE001 - the table's edge, taken here to save its calls
+            reply = refusal(request, error, connection)
+        if type(reply) is bytes:
+            self._out.append(reply)
+            self._out_bytes += len(reply)
+        elif reply is None:
+            self.in_flight += 1
+        else:
+            self._put_frame(encode_frame(reply) if isinstance(reply, Command) else reply)
+
+    # -- out ------------------------------------------------------------------------------------------------------
+
+    def _put_frame(self, frame: Frame) -> None:
+        if isinstance(frame, bytes):
+            self._put(frame)
+        else:
+            for part in frame:
+                self._put(part)
+
+    def _put(self, data: bytes | bytearray) -> None:
+        if self.closed:
+            return
+        self._out.append(data)
+        self._out_bytes += len(data)
+        if not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        if self._out:
+            self._write()
+
+    def _write(self) -> None:
+        out, size = self._out, self._out_bytes
+        self._out, self._out_bytes = [], 0
+        if self._transport.is_closing():
+            return
+        self.last_active = self._loop.time()
+        if size > len(out) * _LARGE_PART:
+            self._transport.writelines(out)
+        else:
+            self._transport.write(b"".join(out) if len(out) > 1 else out[0])
+        if self._transport.get_write_buffer_size() > self._limits.write_max_bytes:
+            self.abort("the peer does not read its answers")
+
+
+class _NotConnected(asyncio.Transport):
+    """Before `connection_made` there is nothing to write to; closing is harmless, anything else is a bug and raises."""
+
+    def close(self) -> None:
+        return
+
+    abort = close
+
+
+_NOT_CONNECTED = _NotConnected()
