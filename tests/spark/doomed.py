@@ -18,6 +18,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -31,6 +32,7 @@ from tests.spark.settings import QUICK
 
 from sprocketmq.client.pipeline import Errand, Pipeline
 from sprocketmq.spark.commit_records import CommitRecords, HalfMessage
+from sprocketmq.spark.sending import RowSender
 from sprocketmq.spark.sink import StreamWriter
 from sprocketmq.spark.sink_options import SinkOptions
 from sprocketmq.spark.source import RocketMQSource
@@ -56,14 +58,16 @@ def barrier(step: str) -> None:
 
 
 class DoomedWriter(StreamWriter):
-    def _rows(self, *words: Any) -> Iterator[Any]:
-        for number, row in enumerate(super()._rows(*words)):
-            if number == 1:
-                barrier("sending")
-            yield row
-
     def write(self, iterator: Iterator[Any]) -> Any:
-        written = super().write(iterator)
+        send_half, rows = RowSender.send_half, count()
+
+        def sending(sender: RowSender, *words: Any) -> None:
+            if next(rows) == 1:
+                barrier("sending")
+            send_half(sender, *words)
+
+        with patch.object(RowSender, "send_half", sending):
+            written = super().write(iterator)
         barrier("sent")
         return written
 
