@@ -20,7 +20,18 @@ def test_round_trip(properties: dict[str, str]) -> None:
 
 #: Rows that have much in common: names that go on alike, come twice or in another order, have no value or no end.
 ENTRIES = st.sampled_from(
-    ["a\x01v\x02", "b\x01w\x02", "ab\x01v\x02", "TAGS\x01t\x02", "a\x01\x02", "a", "\x02", "b\x01\xff\x02"]
+    [
+        "a\x01v\x02",
+        "b\x01w\x02",
+        "ab\x01v\x02",
+        "TAGS\x01t\x02",
+        "TAGS\x01\x02",
+        "TAGS\x01u",
+        "a\x01\x02",
+        "a",
+        "\x02",
+        "b\x01\xff\x02",
+    ]
 )
 TEXTS = st.lists(ENTRIES, max_size=5).map(lambda entries: "".join(entries).encode("latin-1"))
 
@@ -31,4 +42,5 @@ def test_columns_hold_what_each_row_says(texts: list[bytes]) -> None:
     batch = decode_columns(data, columns=("properties", "tags"))
     wanted = [decode_properties(text) for text in texts]
     assert batch.column("properties").to_pylist() == [list(row.items()) for row in wanted]
-    assert batch.column("tags").to_pylist() == [row.get("TAGS") for row in wanted]
+    for tags in (batch.column("tags"), decode_columns(data, columns=("tags",)).column("tags")):
+        assert tags.to_pylist() == [row.get("TAGS") for row in wanted]

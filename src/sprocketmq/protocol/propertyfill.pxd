@@ -26,11 +26,18 @@ cdef class PropertyFill:
     )
     cdef void fill(self, const unsigned char* source, Rows rows, dict repaired) except *
 
-    @cython.locals(entries=Py_ssize_t, s=cython.p_uchar, index=Py_ssize_t)
+    @cython.locals(entries=Py_ssize_t, index=Py_ssize_t)
     cdef void fill_row(self, const unsigned char* q, Py_ssize_t at, Py_ssize_t end) except *
 
     @cython.locals(s=cython.p_uchar, n=cython.p_uchar, length=Py_ssize_t, first=int, at=Py_ssize_t, entry=Py_ssize_t)
     cdef void fill_single(self, const unsigned char* q, Py_ssize_t entries, bytes name, TextColumn column) noexcept
+
+    @cython.locals(
+        n=cython.p_uchar, length=Py_ssize_t, value_at=Py_ssize_t, value_end=Py_ssize_t, stop=Py_ssize_t
+    )
+    cdef void seek(
+        self, const unsigned char* q, Py_ssize_t at, Py_ssize_t end, bytes name, TextColumn column
+    ) noexcept
 
     @cython.locals(
         s=cython.p_uchar, entries=Py_ssize_t, before=Py_ssize_t, places=dict, length=Py_ssize_t, stop=Py_ssize_t,

@@ -62,13 +62,15 @@ class PropertyFill:
             self.maps.ends(self.keys.count)
 
     def fill_row(self, q: Octets, at: int, end: int) -> None:
-        entries = self.split(q, at, end)
-        s = self.scratch
         if self.with_map:
-            self.keys.append_many(q, end, s, 0, entries)
-            self.values.append_many(q, end, s, 8, entries)
-        for index in range(len(self.names)):
-            self.fill_single(q, entries, self.names[index], self.singles[index])
+            entries = self.split(q, at, end)
+            self.keys.append_many(q, end, self.scratch, 0, entries)
+            self.values.append_many(q, end, self.scratch, 8, entries)
+            for index in range(len(self.names)):
+                self.fill_single(q, entries, self.names[index], self.singles[index])
+        else:
+            for index in range(len(self.names)):
+                self.seek(q, at, end, self.names[index], self.singles[index])
 
     def fill_single(self, q: Octets, entries: int, name: bytes, column: TextColumn) -> None:
         s, n = self.scratch, name
@@ -79,6 +81,22 @@ class PropertyFill:
                 column.append(q, le32(s, entry * 16 + 8), le32(s, entry * 16 + 12))
                 return
         column.append_null()
+
+    def seek(self, q: Octets, at: int, end: int, name: bytes, column: TextColumn) -> None:
+        """As `fill_single`, without entries: where no map is asked for they need not be split."""
+        n, length = name, len(name)
+        value_at = value_end = 0
+        while end - at > length:
+            stop = find(q, 2, at, end)
+            if stop < 0:
+                stop = end
+            if q[at] == n[0] and stop - at > length + 1 and q[at + length] == 1 and same(q, at, n, 0, length):
+                value_at, value_end = at + length + 1, stop
+            at = stop + 1
+        if value_at:
+            column.append(q, value_at, value_end - value_at)
+        else:
+            column.append_null()
 
     def split(self, q: Octets, at: int, end: int) -> int:
         """Notes the entries of q[at:end] in the scratch buffer; returns how many."""
