@@ -19,7 +19,7 @@ group, groupIdPrefix                spark-...           the consumer group; a `g
 pushdown                            false               let Spark's filters narrow a batch read; see compat
 columns                             18                  names of columns, separated by commas
 includeHeaders                      true                false leaves the column properties out
-pullBatchSize                       1024                messages asked for in one pull
+pullBatchSize                       4096                messages asked for in one pull
 pollTimeoutMs                       120000              how long a task waits for a silent broker
 kafkaConsumer.pollTimeoutMs                             the same, for those who come from Kafka
 fetchOffset.numRetries, fetchOffset.retryIntervalMs   10, 100   for offsets and routes; the interval doubles
@@ -129,7 +129,7 @@ class SourceOptions:
             group=options.text("group") or f"{options.text('groupIdPrefix') or 'spark'}-source",
             commits="group" in options,
             columns=default_columns(options),
-            pull_batch=options.integer("pullBatchSize", 1024) or 1024,
+            pull_batch=options.integer("pullBatchSize", 4096) or 4096,
             patience=_patience(options),
             pushdown=options.boolean("pushdown", False),
         )
