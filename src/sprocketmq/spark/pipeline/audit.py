@@ -116,8 +116,9 @@ def check_entries(view: StoreView, topic: str, queue_id: int, begin: int, end: i
         path, at = view.queue(topic, queue_id).place(offset)
         if isinstance(found, StoreCorrupt):
             yield Finding(path, at, f"entry {offset} is {_text(entry)}: {found.reason}")
-        elif (found.topic, found.queue_id) != (topic, queue_id):
-            yield Finding(path, at, f"entry {offset} points to a message of {found.topic}:{found.queue_id}")
+        elif (found.topic, found.queue_id, found.queue_offset) != (topic, queue_id, offset):
+            place = f"{found.topic}:{found.queue_id} at {found.queue_offset}"
+            yield Finding(path, at, f"entry {offset} points to the message of {place}")
     yield "queue", entries
 
 
