@@ -15,6 +15,7 @@ import time
 
 from pyspark.sql import DataFrame, SparkSession
 
+FILLING = "x" * 112  # a body has 128 bytes; to make it should cost little beside its writing
 KAFKA = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 
 
@@ -22,7 +23,7 @@ class Side:
     def __init__(self, kind: str, address: str, store: str = "") -> None:
         builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
         builder = builder.config("spark.log.level", "ERROR").config("spark.ui.showConsoleProgress", "false")
-        self.spark = (builder.config("spark.jars.packages", KAFKA) if kind == "kafka" else builder).getOrCreate()
+        self.spark = builder.config(map=_own_conf(kind)).getOrCreate()
         self.kind, self.store = kind, store
         self.body, self.time = ("body", "storeTimestamp") if kind == "rocketmq" else ("value", "timestamp")
         self.places = {"nameserver" if kind == "rocketmq" else "kafka.bootstrap.servers": address}
@@ -39,7 +40,8 @@ class Side:
         return time.perf_counter() - begin
 
     def write(self, topic: str, rows: int) -> None:
-        frame = self.spark.range(0, rows, 1, 4).selectExpr(f"lpad(cast(id as string), 128, 'x') as {self.body}")
+        text = f"concat('{FILLING}', lpad(cast(id as string), 16, '0')) as {self.body}"
+        frame = self.spark.range(0, rows, 1, 4).selectExpr(text)
         frame.write.format(self.kind).mode("append").options(**self.places, topic=topic).save()
 
     def rows(self, topic: str, columns: str = "") -> DataFrame:
@@ -72,6 +74,14 @@ class Side:
     def _times(self, topic: str) -> dict[str, float]:
         found = self.rows(topic).selectExpr(f"cast({self.body} as string)", f"cast({self.time} as double)").collect()
         return {text: when for text, when in found if text.startswith("n")}
+
+
+def _own_conf(kind: str) -> dict[str, bool | float | int | str | None]:
+    if kind == "kafka":
+        return {"spark.jars.packages": KAFKA}
+    from sprocketmq.spark import SESSION_CONF
+
+    return SESSION_CONF
 
 
 def _only(columns: str) -> dict[str, str]:

@@ -15,10 +15,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sprocketmq.errors import SprocketError
-from sprocketmq.spark import register
+from sprocketmq.spark import SESSION_CONF, register
 from sprocketmq.spark.compat import HAS_ADMISSION_CONTROL, package_of
 
 _DEFAULTS = {
+    **SESSION_CONF,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
