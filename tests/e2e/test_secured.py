@@ -13,6 +13,7 @@ from tests.peers.apache import ApacheBroker, ApacheNameServer
 from tests.peers.java_peer import JavaPeer
 from tests.peers.servers import Cluster
 from tests.peers.toolchain import needs_tools
+from tests.spark.topics import bodies, read, write
 
 from sprocketmq.client import (
     AdminClient,
@@ -98,6 +99,20 @@ async def test_others_are_refused(secured: Cluster, credentials: Credentials | N
         with pytest.raises(Refused) as caught:
             await producer.send(Message(unique("topic"), b"x"))
     assert caught.value.remark
+
+
+def test_the_options_of_spark(secured: Cluster, certificate: tuple[Path, Path], unique: Unique) -> None:
+    topic, where = unique("topic"), secured.address
+    tls = {"tls": "true", "tlsCaFile": str(certificate[0])}
+    keys = {"accessKey": USER.access_key or "", "secretKey": USER.secret_key}
+    write(where, topic, bodies(30), **tls, **keys)
+    found = read(where, topic, **tls, **keys)
+    assert sorted(row["body"] for row in found) == sorted(row["body"] for row in bodies(30))
+    once = {"fetchOffset.numRetries": "0"}
+    with pytest.raises(Refused):
+        read(where, topic, **tls, **once, **{**keys, "secretKey": "a-wrong-secret"})
+    with pytest.raises(Offline, match="certificate"):
+        read(where, topic, **keys, **once, tls="true")
 
 
 async def test_a_server_that_is_not_trusted(secured: Cluster, unique: Unique) -> None:

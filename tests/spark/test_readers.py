@@ -6,12 +6,16 @@ import json
 import pickle
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.peers.fixtures import Unique
 from tests.peers.servers import Cluster
+from tests.peers.sprocket import SprocketBroker, sprocket_cluster
 from tests.spark.topics import bodies, create_topic, read, reader, rows_of, wait_for, write
 
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -23,6 +27,16 @@ from sprocketmq.spark.positions import Positions
 from sprocketmq.spark.schema import spark_schema
 from sprocketmq.spark.source_options import SourceOptions
 from sprocketmq.spark.stream import stream_reader
+
+_streams: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def stop_streams() -> Iterator[None]:
+    """As Spark does at the end of a query."""
+    yield
+    while _streams:
+        _streams.pop().stop()
 
 
 def sorted_bodies(rows: list[dict[str, Any]]) -> list[bytes]:
@@ -185,7 +199,9 @@ def test_an_attempt_that_is_repeated_gives_the_same_keys(cluster: Cluster, uniqu
 
 def stream(cluster: Cluster, topic: str, **options: str) -> Any:
     given = {"nameserver": cluster.address, "subscribe": topic, "startingOffsets": "earliest", **options}
-    return stream_reader(SourceOptions.of(given, streaming=True), spark_schema(["queueId", "body"]))
+    source = stream_reader(SourceOptions.of(given, streaming=True), spark_schema(["queueId", "body"]))
+    _streams.append(source)
+    return source
 
 
 def newest(source: Any, start: dict[str, Any]) -> dict[str, Any]:
@@ -250,6 +266,26 @@ def test_new_queues_are_read_from_their_beginning(cluster: Cluster, unique: Uniq
     write(cluster.address, topic, [{"body": b"y", "queueId": i} for i in range(4)])
     later = newest(source, end)
     assert sorted(row["queueId"] for row in rows_of(source, source.partitions(end, later))) == [0, 1, 2, 3]
+
+
+def test_new_brokers_are_read_from_their_beginning(tmp_path: Path, unique: Unique) -> None:
+    topic = unique("wide")
+    with ExitStack() as running:
+        cluster = sprocket_cluster(tmp_path)
+        running.callback(cluster.kill)
+        cluster.start()
+        write(cluster.address, topic, bodies(10))
+        source = stream(cluster, topic)
+        end = newest(source, source.initialOffset())
+        other = SprocketBroker(tmp_path / "other", cluster.address, {"brokerName": "broker-b"})
+        running.callback(other.kill)
+        other.start()
+        create_topic(cluster.address, topic, 2)
+        write(cluster.address, topic, bodies(40, "late"), batchRows="1")
+        later = source.partitions(end, newest(source, end))
+        found = rows_of(source, later)
+    assert sorted_bodies(found) == sorted(row["body"] for row in bodies(40, "late"))
+    assert {part.range.queue.broker_name for part in later} == {"broker-a", "broker-b"}
 
 
 def test_a_stream_keeps_its_connections(cluster: Cluster, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,24 +46,29 @@ def write(nameserver: str, topic: str | None, rows: list[dict[str, Any]], **opti
     """Write, and wait until readers of `topic` can see it: Apache's queues follow its log a moment later."""
     batch, schema = batch_of(rows)
     given = {"nameserver": nameserver, **({"topic": topic} if topic else {}), **options}
-    seen = _visible(nameserver, topic)
-    written = batch_writer(SinkOptions.of(given, streaming=False), schema, False).write(iter([batch]))
+    chosen = SinkOptions.of(given, streaming=False)
+    seen = _visible(chosen.connect, topic)
+    written = batch_writer(chosen, schema, False).write(iter([batch]))
     if topic:
-        wait_for(nameserver, topic, seen + len(rows))
+        _wait(chosen.connect, topic, seen + len(rows))
     return written
 
 
 def wait_for(nameserver: str, topic: str, messages: int) -> None:
     """Until the topic has had so many messages."""
+    _wait(Connect((nameserver,)), topic, messages)
+
+
+def _wait(connect: Connect, topic: str, messages: int) -> None:
     deadline = time.monotonic() + 30
-    while _visible(nameserver, topic) < messages:
+    while _visible(connect, topic) < messages:
         assert time.monotonic() < deadline, f"{topic} does not show {messages} messages"
         time.sleep(0.01)
 
 
-def _visible(nameserver: str, topic: str | None) -> int:
+def _visible(connect: Connect, topic: str | None) -> int:
     """How many messages the queues of a topic have had; 0 while there is none."""
-    with Connect((nameserver,)).open() as cluster:
+    with connect.open() as cluster:
         try:
             queues = cluster.route(topic or "", fresh=True).read_queues
         except ClientError:
