@@ -28,15 +28,7 @@ from typing import Any
 from tests.peers.kafka import Kafka
 from tests.peers.sprocket import sprocket_cluster
 
-#: Pulls as large as Kafka's fetches; RocketMQ's default of 32 messages is for latency.
-CONF = {
-    "mappedFileSizeCommitLog": str(1024**3),
-    "mappedFileSizeConsumeQueue": "6000000",
-    "maxTransferCountOnMessageInMemory": "4096",
-    "maxTransferBytesOnMessageInMemory": str(1024**2),
-    "maxTransferCountOnMessageInDisk": "4096",
-    "maxTransferBytesOnMessageInDisk": str(1024**2),
-}
+CONF = {"mappedFileSizeCommitLog": str(1024**3), "mappedFileSizeConsumeQueue": "6000000"}  # as by default
 PARTITIONS = 4  # as many as the queues of a topic that a RocketMQ broker makes for a producer
 WARM_UP = 20_000
 SAME_COLUMNS = "keys,body,topic,queueId,queueOffset,storeTimestamp,sysFlag"  # what Kafka's source gives

@@ -208,7 +208,7 @@ class PullProcessors:
         began = time.perf_counter_ns()
         result = self._store.get_message(
             pull.topic, pull.queue_id, pull.queue_offset, pull.max_msg_nums,
-            MAX_BYTES if pull.max_msg_bytes is None else pull.max_msg_bytes, wanted,
+            MAX_BYTES if pull.max_msg_bytes is None else pull.max_msg_bytes, wanted, pull.bulk is not None,
         )  # fmt: skip
         self._looked_ns = time.perf_counter_ns() - began
         if self._cold.is_on:

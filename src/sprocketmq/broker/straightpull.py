@@ -88,8 +88,9 @@ class StraightPull:
         began = ticks_ns()
         max_bytes = MAX_BYTES if pull.max_msg_bytes is None else pull.max_msg_bytes
         result = self._getter.get_message(
-            pull.topic, pull.queue_id, pull.queue_offset, pull.max_msg_nums, max_bytes, lane.wanted
-        )
+            pull.topic, pull.queue_id, pull.queue_offset, pull.max_msg_nums, max_bytes, lane.wanted,
+            pull.bulk is not None,
+        )  # fmt: skip
         if result.status is not _FOUND:
             return self._detour(connection, request, pull)
         counter = lane.counters[pull.queue_id]

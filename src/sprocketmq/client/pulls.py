@@ -63,6 +63,7 @@ class PullRequest:
     suspend: float = 0.0  # seconds the broker may wait for a message
     commit_offset: int | None = None
     tell_subscription: bool = True  # False relies on the subscription of the last heartbeat
+    bulk: bool = False  # a broker of ours then gives more than consumers get
 
     def command(self, group: str) -> Command:
         subscription = self.subscription
@@ -86,6 +87,8 @@ class PullRequest:
         if self.tell_subscription:
             ext["subscription"] = subscription.expression
             ext["subVersion"] = "0"
+        if self.bulk:
+            ext["bulk"] = "1"
         return Command(RequestCode.PULL_MESSAGE, ext_fields=ext, serialize_type=SerializeType.ROCKETMQ)
 
 

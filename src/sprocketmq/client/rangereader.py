@@ -104,7 +104,7 @@ class RangeReader:
 
     def _ask(self, connection: BlockingConnection, step: _Step) -> None:
         most = self.batch if self._filtered else step.end - step.at
-        asked = PullRequest(self.queue, step.at, self.subscription, most, _MAX_BYTES)
+        asked = PullRequest(self.queue, step.at, self.subscription, most, _MAX_BYTES, bulk=True)
         step.number = connection.send(asked.command(self.group))
 
     def _await(self, connection: BlockingConnection, steps: deque[_Step], wanted: _Step) -> Command:

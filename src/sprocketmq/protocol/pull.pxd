@@ -32,6 +32,7 @@ cdef class PullRequest(FieldwiseRequest):
     cdef public object max_msg_bytes
     cdef public object request_source
     cdef public str proxy_froward_client_id
+    cdef public object bulk
 
     cdef int number_of(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except -2
     cdef void take(self, int number, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except *

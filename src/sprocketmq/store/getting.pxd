@@ -7,6 +7,8 @@ from sprocketmq.store.queuecursor cimport QueueCursor
 import cython
 
 cdef int _MIN_PULL_BYTES
+cdef int _BULK_COUNT
+cdef int _BULK_BYTES
 cdef tuple _STATUSES
 
 
@@ -43,14 +45,15 @@ cdef class Getter:
 
     @cython.locals(of_topic=dict, cursor=QueueCursor, low=cython.longlong, high=cython.longlong)
     cpdef GetResult get_message(
-        self, str topic, int queue_id, long long offset, int max_count, long long max_bytes, object wanted=*
+        self, str topic, int queue_id, long long offset, int max_count, long long max_bytes, object wanted=*,
+        bint bulk=*,
     )
 
     @cython.locals(
         at=cython.longlong, base=cython.longlong, next_file=cython.longlong, end=cython.longlong,
-        log_end=cython.longlong, gathered=Gather, result=GetResult,
+        log_end=cython.longlong, least_count=int, least_bytes=int, gathered=Gather, result=GetResult,
     )
     cdef GetResult gather(
         self, QueueCursor cursor, long long offset, long long low, long long high, long long max_count,
-        long long max_bytes, object wanted
+        long long max_bytes, object wanted, bint bulk
     )

@@ -30,6 +30,8 @@ TagCodes = frozenset[int] | set[int]
 
 MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 _MIN_PULL_BYTES = 100
+#: What a bulk read may take at once, where the settings allow a consumer less.
+_BULK_COUNT, _BULK_BYTES = 4096, 1024 * 1024
 
 
 class GetStatus(IntEnum):
@@ -108,7 +110,7 @@ class Getter:
 
     def get_message(
         self, topic: str, queue_id: int, offset: int, max_count: int, max_bytes: int,
-        wanted: TagCodes | MessageFilter | None = None,
+        wanted: TagCodes | MessageFilter | None = None, bulk: bool = False,
     ) -> GetResult:  # fmt: skip
         """The messages of a queue from `offset` on.
 
@@ -127,11 +129,12 @@ class Getter:
             return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
         if offset > high:
             return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
-        return self.gather(cursor, offset, low, high, max_count, max(max_bytes, _MIN_PULL_BYTES), wanted)
+        return self.gather(cursor, offset, low, high, max_count, max(max_bytes, _MIN_PULL_BYTES), wanted, bulk)
 
     def gather(
-        self, cursor: QueueCursor, offset: int, low: int, high: int, max_count: int, max_bytes: int, wanted: Any
-    ) -> GetResult:
+        self, cursor: QueueCursor, offset: int, low: int, high: int, max_count: int, max_bytes: int, wanted: Any,
+        bulk: bool,
+    ) -> GetResult:  # fmt: skip
         at = offset * ENTRY_SIZE
         base = at - at % self._queue_file_size
         entries = cursor.view_of(base)
@@ -142,12 +145,15 @@ class Getter:
             entries = cursor.owner.view_of(base)
         end = min(high * ENTRY_SIZE, base + self._queue_file_size, at + max(self._max_filter_bytes, max_count * 20))
         log_end = self._appender.wrote_offset
+        least_count = _BULK_COUNT if bulk else 0
+        least_bytes = _BULK_BYTES if bulk else 0
         gathered = Gather(
             cursor.topic_bytes, cursor.queue_id, self._view_of, self._log_file_size,
-            min(max_count, self._max_count), min(max_bytes, self._max_bytes), log_end - self._memory, self.check_below,
+            min(max_count, max(self._max_count, least_count)), min(max_bytes, max(self._max_bytes, least_bytes)),
+            log_end - self._memory, self.check_below,
         )  # fmt: skip
-        gathered.disk_count = self._disk_count
-        gathered.disk_bytes = self._disk_bytes
+        gathered.disk_count = max(self._disk_count, least_count)
+        gathered.disk_bytes = max(self._disk_bytes, least_bytes)
         if self.exts is not None:
             gathered.unit_of = partial(self.exts.unit, cursor.topic, cursor.queue_id)
         codes, rule = (wanted, None) if isinstance(wanted, (frozenset, set)) else (None, wanted)

@@ -92,12 +92,12 @@ class Caller:
     async def pull(
         self, topic: str = "T", offset: int = 0, *, group: str = "G", queue_id: int = 0, sys_flag: int = 4,
         count: int = 32, expression: str = "*", expression_type: str = "TAG", suspend_ms: int = 3000,
-        commit: int = 0, sub_version: int = 0, serialize_type: int = 0,
+        commit: int = 0, sub_version: int = 0, serialize_type: int = 0, **more: int,
     ) -> Command:  # fmt: skip
         asked = {
             "consumerGroup": group, "topic": topic, "queueId": queue_id, "queueOffset": offset, "maxMsgNums": count,
             "sysFlag": sys_flag, "commitOffset": commit, "suspendTimeoutMillis": suspend_ms, "subVersion": sub_version,
-            "subscription": expression, "expressionType": expression_type,
+            "subscription": expression, "expressionType": expression_type, **more,
         }  # fmt: skip
         return await self.call(RequestCode.PULL_MESSAGE, asked, serialize_type=serialize_type)
 

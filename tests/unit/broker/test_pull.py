@@ -31,6 +31,16 @@ async def test_a_pull_brings_the_messages_and_where_to_go_on(caller: Caller, ser
         }  # fmt: skip
 
 
+@pytest.mark.parametrize("serialize_type", [0, 1])
+async def test_a_bulk_read_gets_more_at_once_than_a_consumer(caller: Caller, serialize_type: int) -> None:
+    for number in range(40):
+        await caller.send(body=b"%d" % number)
+    for _way in range(2):
+        assert len(bodies(await caller.pull(count=100, serialize_type=serialize_type))) == 32
+        assert len(bodies(await caller.pull(count=100, serialize_type=serialize_type, bulk=1))) == 40
+        assert len(bodies(await caller.pull(count=35, serialize_type=serialize_type, bulk=1))) == 35
+
+
 async def test_messages_between_those_of_other_queues_are_gathered(caller: Caller) -> None:
     for number in range(12):
         await caller.send(body=b"%d" % number, queue_id=number % 3 // 2)

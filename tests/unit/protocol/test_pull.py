@@ -20,7 +20,7 @@ FIELDS = {
     "consumerGroup": "CG", "topic": "orders", "queueId": "2", "queueOffset": "1234", "maxMsgNums": "32",
     "sysFlag": "7", "commitOffset": "-1", "suspendTimeoutMillis": "15000", "subVersion": "1700000000000",
     "subscription": "TagA || 付款", "expressionType": "TAG", "maxMsgBytes": "262144", "requestSource": "0",
-    "proxyFrowardClientId": "proxy",
+    "proxyFrowardClientId": "proxy", "bulk": "1",
 }  # fmt: skip
 BOTH = pytest.mark.parametrize("serialize_type", list(SerializeType), ids=str)
 
@@ -36,7 +36,7 @@ def values(request: PullRequest) -> list[Any]:
         request.consumer_group, request.topic, request.queue_id, request.queue_offset, request.max_msg_nums,
         request.sys_flag, request.commit_offset, request.suspend_timeout_millis, request.sub_version,
         request.subscription, request.expression_type, request.max_msg_bytes, request.request_source,
-        request.proxy_froward_client_id,
+        request.proxy_froward_client_id, request.bulk,
     ]  # fmt: skip
 
 
