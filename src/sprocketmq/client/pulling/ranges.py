@@ -25,7 +25,7 @@ async def pull_range(
 
     async def fetch(offset: int) -> PullResult:
         most = min(settings.pull_batch, end - offset)
-        request = PullRequest(queue, offset, subscription, most, settings.pull_batch_bytes)
+        request = PullRequest(queue, offset, subscription, most, settings.pull_batch_bytes, bulk=True)
         return await _insist(instance, group, request, settings)
 
     ahead = asyncio.ensure_future(fetch(begin)) if begin < end else None
