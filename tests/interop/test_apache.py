@@ -127,6 +127,7 @@ def test_lite_pull_seeks(apache_rocketmq: Cluster, java: JavaPeer, unique: Uniqu
     with java.lite_pull_consumer(unique("consumers"), address) as consumer:
         assert queue in consumer.queues(topic)
         consumer.assign(queue)
+        consumer.poll_up_to(queue, start + 5)
         consumer.seek(queue, start + 3)
         assert bodies(consumer.poll(10)) == [b"3", b"4"]
         consumer.seek_to_begin(queue)

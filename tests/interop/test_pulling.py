@@ -58,6 +58,7 @@ def test_lite_pull_assign_seek_commit(cluster: Cluster, java: JavaPeer, unique: 
         fill(producer, queue, 10)
     with java.lite_pull_consumer(unique("consumers"), cluster.address, options={"autoCommit": False}) as consumer:
         consumer.assign(queue)
+        consumer.poll_up_to(queue, 10)
         consumer.seek(queue, 7)
         assert bodies(consumer.poll(20)) == [b"7", b"8", b"9"]
         consumer.seek_to_begin(queue)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
@@ -138,6 +139,15 @@ class LitePullConsumer(PeerClient):
         return [
             Received.from_json(m) for m in self.call("poll", int(timeout * 1000), types=["long"], wait=timeout + 30)
         ]
+
+    def poll_up_to(self, queue: Queue, end: int, timeout: float = 30) -> None:
+        """Polls until the message before `end` has come.
+
+        A seek before that races with the pull that `assign` began: the client may still hand out what it brings.
+        """
+        limit = time.monotonic() + timeout
+        while not any(one.queue_offset >= end - 1 for one in self.poll(1)):
+            assert time.monotonic() < limit, f"{queue} was not read to {end} within {timeout} s"
 
     def queues(self, topic: str) -> list[Queue]:
         return sorted(map(Queue.from_json, self.call("fetchMessageQueues", topic)), key=lambda q: q.queue_id)
