@@ -1,0 +1,60 @@
+"""Other people's tools read a store through `scan`: pandas, polars and DuckDB, each in its own way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars
+import pyarrow as pa
+import pytest
+from tests.stores import unpack
+
+from sprocketmq.store import scan
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return unpack("clean", tmp_path).root
+
+
+@pytest.fixture
+def counts(root: Path) -> Counter[str]:
+    return Counter(row["topic"] for row in scan(root).read_all().to_pylist())
+
+
+def test_pandas(root: Path, counts: Counter[str]) -> None:
+    frame = scan(root).read_pandas()
+    assert frame["topic"].value_counts().to_dict() == counts
+    rows = scan(root).read_all().to_pylist()
+    assert frame["body"].tolist() == [row["body"] for row in rows]
+    assert frame["properties"].tolist() == [row["properties"] for row in rows]
+
+
+def test_polars(root: Path, counts: Counter[str]) -> None:
+    frame = polars.from_arrow(scan(root))
+    assert isinstance(frame, polars.DataFrame)
+    assert dict(frame.group_by("topic").len().iter_rows()) == counts
+    assert frame["body"].to_list() == scan(root).read_all()["body"].to_pylist()
+
+
+def ask_duckdb(log: pa.RecordBatchReader, question: str) -> list[tuple[Any, ...]]:
+    """The answer to SQL on `log`, which DuckDB finds by the name that it has here."""
+    return duckdb.execute(question).fetchall()
+
+
+def test_duckdb(root: Path, counts: Counter[str]) -> None:
+    assert dict(ask_duckdb(scan(root), "select topic, count(*) from log group by topic")) == counts
+
+
+def test_duckdb_looks_into_properties_and_times(root: Path) -> None:
+    rows = scan(root).read_all().to_pylist()
+    keyed = sum("UNIQ_KEY" in dict(row["properties"]) for row in rows)
+    newest = max(row["storeTimestamp"] for row in rows)
+    question = "select sum(octet_length(body)), count(properties['UNIQ_KEY']), epoch_ms(max(storeTimestamp)) from log"
+    assert ask_duckdb(scan(root), question) == [
+        (sum(len(row["body"]) for row in rows), keyed, round(newest.timestamp() * 1000))
+    ]
+    assert keyed
