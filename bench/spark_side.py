@@ -4,6 +4,7 @@ Takes one order per line, answers each with a line of JSON:
 
     write TOPIC ROWS   read TOPIC [COLUMNS]   scan [COLUMNS]   ->  seconds
     latency SECONDS                                            ->  {"p50": seconds, "p99": seconds}
+    ready                                                      ->  0, when the session is up
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Side:
     def obey(self, order: str, *words: str) -> float | dict[str, float]:
         if order == "latency":
             return self.latency(int(words[0]))
+        if order == "ready":
+            return 0
         begin = time.perf_counter()
         if order == "write":
             self.write(words[0], int(words[1]))

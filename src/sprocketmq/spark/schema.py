@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as t
 
+from sprocketmq.protocol.literals import repeated
 from sprocketmq.spark.compat import arrow_schema
 from sprocketmq.spark.options import OptionError
 
@@ -82,15 +83,25 @@ def shaped(
     import pyarrow as pa
 
     target = arrow_schema(schema)
+    fields = [(field.name, field.type) for field in target]
+    fixed: dict[str, Any] = {}
     for batch in batches:
-        arrays: list[Any] = []
-        for field in target:
-            if field.name in batch.schema.names:
-                arrays.append(_as(batch.column(field.name), field.type))
-            else:
-                arrays.append(pa.repeat(pa.scalar(constants.get(field.name), pa.string()), batch.num_rows))
+        there, count = set(batch.schema.names), batch.num_rows
+        for name, _ in fields:
+            if name not in there and len(fixed.get(name, ())) < count:
+                fixed[name] = repeated(constants.get(name), count)
+        arrays = [
+            _as(batch.column(name), kind) if name in there else fixed[name].slice(0, count) for name, kind in fields
+        ]
         yield pa.RecordBatch.from_arrays(arrays, schema=target)
 
 
 def _as(column: Any, kind: Any) -> Any:
-    return column if column.type == kind else column.cast(kind)
+    """The column in Spark's type for it: maps say that their values are never null, the rest is that already."""
+    import pyarrow as pa
+
+    if column.type == kind:
+        return column
+    if column.null_count:  # the row of a damaged place
+        return column.cast(kind)
+    return pa.MapArray.from_arrays(column.offsets, column.keys, column.items, type=kind)

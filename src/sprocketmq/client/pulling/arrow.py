@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sprocketmq.protocol.columns import decode_columns
+from sprocketmq.protocol.literals import number, repeated, texts
 
 BROKER = "brokerName"
 
@@ -18,7 +19,7 @@ BROKER = "brokerName"
 def record_batch(pulls: Sequence[bytes], broker_name: str) -> pa.RecordBatch:
     """The records of these pulls, in order."""
     batch = decode_columns(pulls[0] if len(pulls) == 1 else b"".join(pulls))
-    names = pa.array([broker_name] * batch.num_rows, pa.string())
+    names = repeated(broker_name, batch.num_rows)
     return pa.RecordBatch.from_arrays([names, *batch.columns], names=[BROKER, *batch.schema.names])
 
 
@@ -26,7 +27,7 @@ def tagged(batch: pa.RecordBatch, tags: frozenset[str]) -> pa.RecordBatch:
     """The rows whose tag is one of `tags` to the letter; all of them when there are none."""
     if not tags:
         return batch
-    return batch.filter(pc.is_in(batch.column("tags"), value_set=pa.array(sorted(tags))))
+    return batch.filter(pc.is_in(batch.column("tags"), value_set=texts(tags)))
 
 
 def before(batch: pa.RecordBatch, end: int) -> pa.RecordBatch:
@@ -34,7 +35,7 @@ def before(batch: pa.RecordBatch, end: int) -> pa.RecordBatch:
     offsets = batch.column("queueOffset")
     if not batch.num_rows or offsets[-1].as_py() < end:
         return batch
-    return batch.filter(pc.less(offsets, pa.scalar(end, pa.int64())))
+    return batch.filter(pc.less(offsets, number(end)))
 
 
 def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sprocketmq.protocol.literals import number, numbers, texts
 from sprocketmq.protocol.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
 from sprocketmq.store.view.select import Selection
 from sprocketmq.store.view.store import FOREVER
@@ -30,6 +31,8 @@ def looked_at(selection: Selection, queued: bool = False) -> list[str]:
 
 def mask(batch: pa.RecordBatch, selection: Selection, queued: bool = False) -> Any:
     """Which rows are selected, as an Arrow array; None for all. With `queued`, only what a queue has an entry for."""
+    if not looked_at(selection, queued):
+        return None
     import pyarrow.compute as pc
 
     found: Any = None
@@ -43,9 +46,9 @@ def _tests(batch: pa.RecordBatch, chosen: Selection, queued: bool) -> Iterator[A
     import pyarrow.compute as pc
 
     if chosen.tags:
-        yield pc.is_in(batch["tags"], pa.array(sorted(chosen.tags), pa.string()))
+        yield pc.is_in(batch["tags"], texts(chosen.tags))
     if len(chosen.queue_ids) > 1:
-        yield pc.is_in(batch["queueId"], pa.array(sorted(chosen.queue_ids), pa.int32()))
+        yield pc.is_in(batch["queueId"], numbers(chosen.queue_ids, 32))
     if chosen.keys:
         rows = zip(batch["keys"].to_pylist(), batch["uniqKey"].to_pylist(), strict=True)
         found = [not chosen.keys.isdisjoint([unique, *(keys or "").split()]) for keys, unique in rows]
@@ -55,19 +58,18 @@ def _tests(batch: pa.RecordBatch, chosen: Selection, queued: bool) -> Iterator[A
     end_time = FOREVER if chosen.end_time == FOREVER else chosen.end_time * 1000 + 1
     yield from _within(batch, "storeTimestamp", chosen.begin_time * 1000, end_time)
     if queued:
-        kind = pc.bit_wise_and(batch["sysFlag"], pa.scalar(TRANSACTION_MASK, pa.int32()))
-        yield pc.invert(pc.is_in(kind, pa.array([TRANSACTION_PREPARED, TRANSACTION_ROLLBACK], pa.int32())))
+        kind = pc.bit_wise_and(batch["sysFlag"], number(TRANSACTION_MASK, 32))
+        yield pc.invert(pc.is_in(kind, numbers([TRANSACTION_PREPARED, TRANSACTION_ROLLBACK], 32)))
 
 
 def _within(batch: pa.RecordBatch, name: str, begin: int, end: int) -> Iterator[Any]:
     """Bounds that exclude nothing are not looked at: a message may have a number that none should have."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     if begin > 0:
-        yield pc.greater_equal(_whole_numbers(batch[name]), pa.scalar(begin, pa.int64()))
+        yield pc.greater_equal(_whole_numbers(batch[name]), number(begin))
     if end != FOREVER:
-        yield pc.less(_whole_numbers(batch[name]), pa.scalar(end, pa.int64()))
+        yield pc.less(_whole_numbers(batch[name]), number(end))
 
 
 def _whole_numbers(values: Any) -> Any:
