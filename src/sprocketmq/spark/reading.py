@@ -14,7 +14,6 @@ from sprocketmq.client.blocking import BlockingCluster
 from sprocketmq.client.rangereader import RangeReader
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.protocol.columns import decode_columns
-from sprocketmq.protocol.literals import number, texts
 from sprocketmq.spark.keeping import kept_cluster
 from sprocketmq.spark.plan import QueueRange, report_loss
 from sprocketmq.spark.schema import record_columns, shaped
@@ -87,9 +86,6 @@ def _gathered(
 
 def _selected(batch: pa.RecordBatch, wanted: QueueRange, tags: frozenset[str]) -> pa.RecordBatch:
     """A broker compares tags by hash, and with a filter it reads beyond the range's end."""
-    import pyarrow.compute as pc
+    from sprocketmq.client.pulling.arrow import before, tagged
 
-    mask = pc.less(batch["queueOffset"], number(wanted.end))
-    if tags:
-        mask = pc.and_(mask, pc.is_in(batch["tags"], texts(tags)))
-    return batch.filter(mask)
+    return tagged(before(batch, wanted.end), tags)
