@@ -97,11 +97,12 @@ def shaped(
 
 
 def _as(column: Any, kind: Any) -> Any:
-    """The column in Spark's type for it: maps say that their values are never null, the rest is that already."""
+    """The column in Spark's type for it. Only maps have another, which says that their values are never null."""
     import pyarrow as pa
 
     if column.type == kind:
         return column
-    if column.null_count:  # the row of a damaged place
-        return column.cast(kind)
-    return pa.MapArray.from_arrays(column.offsets, column.keys, column.items, type=kind)
+    whole_map = pa.types.is_map(kind) and not column.null_count
+    if whole_map:  # without `cast`, which imports much
+        return pa.MapArray.from_arrays(column.offsets, column.keys, column.items, type=kind)
+    return column.cast(kind)
