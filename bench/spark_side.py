@@ -2,9 +2,11 @@
 
 Takes one order per line, answers each with a line of JSON:
 
-    write TOPIC ROWS   read TOPIC [COLUMNS]   scan [COLUMNS]   ->  seconds
-    latency SECONDS                                            ->  {"p50": seconds, "p99": seconds}
-    ready                                                      ->  0, when the session is up
+    write TOPIC ROWS [headers]   read TOPIC [COLUMNS | headers]   scan [COLUMNS]   ->  seconds
+    latency SECONDS   ->  {"p50": seconds, "p99": seconds}
+    ready             ->  0, when the session is up
+
+Kafka's messages have headers when they are asked for: the properties that a message of RocketMQ has in any case.
 """
 
 from __future__ import annotations
@@ -17,6 +19,13 @@ import time
 from pyspark.sql import DataFrame, SparkSession
 
 FILLING = "x" * 112  # a body has 128 bytes; to make it should cost little beside its writing
+HEADERS = {
+    "UNIQ_KEY": "lpad(hex(id), 32, '0')",
+    "WAIT": "'true'",
+    "MSG_REGION": "'DefaultRegion'",
+    "TRACE_ON": "'true'",
+    "CLUSTER": "'DefaultCluster'",
+}
 KAFKA = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 
 
@@ -36,15 +45,15 @@ class Side:
             return 0
         begin = time.perf_counter()
         if order == "write":
-            self.write(words[0], int(words[1]))
+            self.write(words[0], int(words[1]), *words[2:])
         else:
             frame = self.rows(*words) if order == "read" else self.scan(*words)
             frame.write.format("noop").mode("overwrite").save()
         return time.perf_counter() - begin
 
-    def write(self, topic: str, rows: int) -> None:
+    def write(self, topic: str, rows: int, headers: str = "") -> None:
         text = f"concat('{FILLING}', lpad(cast(id as string), 16, '0')) as {self.body}"
-        frame = self.spark.range(0, rows, 1, 4).selectExpr(text)
+        frame = self.spark.range(0, rows, 1, 4).selectExpr(text, *([_headers()] if headers else []))
         frame.write.format(self.kind).mode("append").options(**self.places, topic=topic).save()
 
     def rows(self, topic: str, columns: str = "") -> DataFrame:
@@ -88,7 +97,14 @@ def _own_conf(kind: str) -> dict[str, bool | float | int | str | None]:
 
 
 def _only(columns: str) -> dict[str, str]:
+    if columns == "headers":
+        return {"includeHeaders": "true"}
     return {"columns": columns} if columns else {}
+
+
+def _headers() -> str:
+    pairs = (f"named_struct('key', '{key}', 'value', cast({text} as binary))" for key, text in HEADERS.items())
+    return f"array({', '.join(pairs)}) as headers"
 
 
 def _percentiles(begin: dict[str, float], end: dict[str, float]) -> dict[str, float]:
