@@ -281,10 +281,16 @@ class MessageStore:
         self._full_indexes.append((name, header.end_timestamp))
 
     def _flush_indexes(self) -> None:
+        """An index is vouched for after the messages in it, never before; files that recovery dropped are forgotten."""
+        if self.index is None:
+            return
+        safe = self.flusher.flushed_timestamp
         full, self._full_indexes = self._full_indexes, []
-        if self.index is not None and full:
-            self.index.sync([name for name, _timestamp in full])
-            self.checkpoint.index_msg_timestamp = full[-1][1]
+        ready = [one for one in full if one[1] <= safe and one[0] in self.index.names]
+        self._full_indexes[:0] = [one for one in full if one[1] > safe and one[0] in self.index.names]
+        if ready:
+            self.index.sync([name for name, _timestamp in ready])
+            self.checkpoint.index_msg_timestamp = ready[-1][1]
 
     def write_checkpoint(self) -> None:
         """Flush queues and full index files, then note how far everything is safe."""

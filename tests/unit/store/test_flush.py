@@ -221,3 +221,18 @@ def test_async_flush_waits_for_enough_pages_or_long_enough(tmp_path: Path) -> No
     store.flusher._flush_when_due()
     assert store.flushed_offset == store.log.max_offset
     store.close()
+
+
+def test_the_checkpoint_vouches_for_an_index_after_its_messages(tmp_path: Path) -> None:
+    clock = FakeClock()
+    store = open_store(tmp_path, clock, max_index_num=5)
+    for number in range(12):
+        clock.now += 1000
+        put(store, KEYS=f"key-{number}")
+    store.dispatch_ready()
+    store.write_checkpoint()
+    assert (store.checkpoint.physic_msg_timestamp, store.checkpoint.index_msg_timestamp) == (0, 0)
+    store.flusher.flush()
+    store.write_checkpoint()
+    assert 0 < store.checkpoint.index_msg_timestamp < store.checkpoint.physic_msg_timestamp == clock.now
+    store.close()
