@@ -1,6 +1,7 @@
 """Our Spark source and sink beside Spark's own for Kafka, in turns, on local[2].
 
-    KAFKA_PYTHON=venv/bin/python python -m bench.spark [rows to read] [rows to write] [seconds of latency] [rounds] [rounds of first]
+    KAFKA_PYTHON=venv/bin/python python -m bench.spark [rows to read] [rows to write] [seconds of latency]
+                                                          [rounds] [rounds of `first`]
 
 KAFKA_PYTHON is a Python with pyspark 4.0.0, for which spark-sql-kafka-0-10_2.13:4.0.0 is resolved from Maven; without
 it only our side is measured. Each side runs in a process of its own against its own broker, and both take turns in
