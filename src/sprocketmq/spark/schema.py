@@ -84,14 +84,11 @@ def shaped(
 
     target = arrow_schema(schema)
     fields = [(field.name, field.type) for field in target]
-    fixed: dict[str, Any] = {}
     for batch in batches:
-        there, count = set(batch.schema.names), batch.num_rows
-        for name, _ in fields:
-            if name not in there and len(fixed.get(name, ())) < count:
-                fixed[name] = repeated(constants.get(name), count)
+        there = set(batch.schema.names)
         arrays = [
-            _as(batch.column(name), kind) if name in there else fixed[name].slice(0, count) for name, kind in fields
+            _as(batch.column(name), kind) if name in there else repeated(constants.get(name), batch.num_rows)
+            for name, kind in fields
         ]
         yield pa.RecordBatch.from_arrays(arrays, schema=target)
 

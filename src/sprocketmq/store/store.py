@@ -285,9 +285,10 @@ class MessageStore:
         if self.index is None:
             return
         safe = self.flusher.flushed_timestamp
-        full, self._full_indexes = self._full_indexes, []
-        ready = [one for one in full if one[1] <= safe and one[0] in self.index.names]
-        self._full_indexes[:0] = [one for one in full if one[1] > safe and one[0] in self.index.names]
+        listed, self._full_indexes = self._full_indexes, []
+        full = [one for one in listed if one[0] in self.index.names]
+        ready = [one for one in full if one[1] <= safe]
+        self._full_indexes[:0] = full[len(ready) :]
         if ready:
             self.index.sync([name for name, _timestamp in ready])
             self.checkpoint.index_msg_timestamp = ready[-1][1]

@@ -50,9 +50,9 @@ def decoded(*properties: dict[str, str] | None) -> pa.RecordBatch:
 @pytest.mark.parametrize("broker", ["broker-a", None])
 def test_batches_of_any_size_get_their_broker(broker: str | None) -> None:
     schema = spark_schema(("brokerName", "queueId"))
-    batches = [decoded(*[{}] * size) for size in (2, 3, 1, 0, 5)]
+    batches = [decoded(*[{}] * size) for size in (0, 2, 3, 1, 0, 5)]
     found = list(shaped(iter(batches), schema, brokerName=broker))
-    assert [batch.num_rows for batch in found] == [2, 3, 1, 0, 5]
+    assert [batch.num_rows for batch in found] == [0, 2, 3, 1, 0, 5]
     for batch in found:
         assert batch.schema == arrow_schema(schema)
         assert batch["brokerName"].to_pylist() == [broker] * batch.num_rows
