@@ -11,7 +11,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from examples.shop import AMOUNTS, ORDERS, TOPICS, TOTALS, consume, orders_to_send, produce
 from rich.console import Console
@@ -42,7 +42,7 @@ def main() -> int:
         try:
             checks = on_spark(spark, cluster.nameserver, sent, received)
         finally:
-            spark.stop()
+            end_spark(spark)
     show(checks)
     say(f"report: {OUTPUT / 'report' / 'index.html'}   archive: {OUTPUT / 'archive'}")
     say(f"done in {time.monotonic() - began:.0f} s")
@@ -66,6 +66,15 @@ def open_spark() -> SparkSession:
     say("starting Spark on local[2]")
     conf = {"spark.sql.shuffle.partitions": "2", "spark.driver.host": "127.0.0.1"}
     return open_session("sprocketmq demo", "local[2]", conf)
+
+
+def end_spark(spark: SparkSession) -> None:
+    """Stop it, and wait for its JVM, which else ends some moments after this process."""
+    gateway: Any = spark.sparkContext._gateway
+    spark.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=60)
 
 
 def on_spark(
