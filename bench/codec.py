@@ -17,14 +17,14 @@ import time
 import zlib
 from collections.abc import Callable
 
-from sprocketmq import _pure
 from sprocketmq.codes import SerializeType
-from sprocketmq.protocol.columns import decode_columns
+from sprocketmq.hot import loader
+from sprocketmq.protocol.arrow.columns import decode_columns
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.crc import body_crc
-from sprocketmq.protocol.frame import FrameDecoder, encode_frame
-from sprocketmq.protocol.record import Record, decode_record, encode_record
-from sprocketmq.protocol.send import decode_send, encode_send_reply
+from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
+from sprocketmq.protocol.record.crc import body_crc
+from sprocketmq.protocol.record.record import Record, decode_record, encode_record
+from sprocketmq.protocol.requests.send import decode_send, encode_send_reply
 
 ROUNDS = 7
 RUN_RECORDS = 10_000
@@ -70,7 +70,7 @@ def seconds(run: Callable[[], object], times: int) -> float:
 
 
 def measure() -> dict[str, float]:
-    decoder, times = FrameDecoder(), 20_000 if _pure.form() == "compiled" else 1_000
+    decoder, times = FrameDecoder(), 20_000 if loader.form() == "compiled" else 1_000
     return {
         "send": seconds(lambda: send_and_reply(decoder, SEND), times),
         "json send": seconds(lambda: send_and_reply(decoder, JSON_SEND), times),
@@ -123,7 +123,7 @@ def main() -> None:
     if "--child" in sys.argv:
         child()
         return
-    if _pure.form() != "compiled":
+    if loader.form() != "compiled":
         sys.exit("compile first: python setup.py build_ext --inplace")
     figures = take_turns()
     fast, slow, arrow = figures["compiled"], figures["interpreted"], figures["arrow"]

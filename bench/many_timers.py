@@ -18,10 +18,10 @@ from pathlib import Path
 
 from bench.many_topics import resident_kb
 
-from sprocketmq._pure import form
 from sprocketmq.broker.broker import Broker
-from sprocketmq.broker.message import Message
-from sprocketmq.protocol.properties import TIMER_DELAY_MS, UNIQUE_KEY
+from sprocketmq.broker.send.message import Message
+from sprocketmq.hot.loader import form
+from sprocketmq.protocol.record.properties import TIMER_DELAY_MS, UNIQUE_KEY
 
 THREE_DAYS_MS = 259_000_000
 STEP = 200

@@ -17,9 +17,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from sprocketmq._pure import form
-from sprocketmq.protocol.record import decode_records
-from sprocketmq.store.config import StoreConfig
+from sprocketmq.hot.loader import form
+from sprocketmq.protocol.record.record import decode_records
+from sprocketmq.store.files.config import StoreConfig
 from sprocketmq.store.store import MessageStore
 
 HOST = bytes(8)

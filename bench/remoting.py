@@ -19,7 +19,7 @@ from typing import cast
 
 from sprocketmq.codes import FLAG_RESPONSE, SerializeType
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import encode_frame
+from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.remoting import ProcessorTable, RemotingServer
 from sprocketmq.remoting.loop import run
 

@@ -15,14 +15,14 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from sprocketmq._pure import form
-from sprocketmq.protocol.record import Record
+from sprocketmq.hot.loader import form
+from sprocketmq.protocol.record.record import Record
 from sprocketmq.store import scan
-from sprocketmq.store.config import StoreConfig
+from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.offline.verify import verify
 from sprocketmq.store.store import MessageStore
-from sprocketmq.store.verify import verify
 from sprocketmq.store.view import Selection, StoreView, plan_splits
-from sprocketmq.store.view.batches import Scan, ScanStats
+from sprocketmq.store.view.scan_batches import Scan, ScanStats
 
 BODY = bytes(range(128))
 PROPERTIES = b"UNIQ_KEY\x01C00002021EE65FFD2B274C3E64940005\x02KEYS\x01order-1\x02TAGS\x01TagA\x02"

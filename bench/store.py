@@ -17,9 +17,9 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from sprocketmq._pure import form
-from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.files import Disk
+from sprocketmq.hot.loader import form
+from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.files.files import Disk
 from sprocketmq.store.store import MessageStore
 
 BODY = bytes(range(128))

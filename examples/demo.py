@@ -17,8 +17,8 @@ from examples.shop import AMOUNTS, ORDERS, TOPICS, TOTALS, consume, orders_to_se
 from rich.console import Console
 from rich.table import Table
 
-from sprocketmq.client import blocking_offsets
-from sprocketmq.spark.connection import Connect
+from sprocketmq.client.blocking import offsets
+from sprocketmq.spark.options.connection import Connect
 from sprocketmq.testing import EmbeddedCluster
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def stream_totals(spark: SparkSession, nameserver: str) -> int:
 def stored_messages(nameserver: str) -> int:
     with Connect((nameserver,)).open() as cluster:
         queues = [queue for topic in TOPICS for queue in cluster.route(topic).read_queues]
-        return sum(blocking_offsets.max_offset(cluster, queue) for queue in queues)
+        return sum(offsets.max_offset(cluster, queue) for queue in queues)
 
 
 def say(text: str) -> None:

@@ -13,7 +13,7 @@ from sprocketmq.spark.pipeline import open_session
 nameserver, topic, *store = sys.argv[1:]
 spark = open_session("read")
 
-# %% A topic. Offsets, times, tags and SQL92 filters are options, see sprocketmq.spark.source_options.
+# %% A topic. Offsets, times, tags and SQL92 filters are options, see sprocketmq.spark.options.source.
 messages = spark.read.format("rocketmq").options(nameserver=nameserver, subscribe=topic, minPartitions="4").load()
 messages.printSchema()
 messages.groupBy("tags").agg(f.count("*"), f.max("storeTimestamp")).show()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sprocketmq import _pure
+from sprocketmq.hot import loader
 
 if TYPE_CHECKING:
     from sprocketmq.client import AdminClient as AdminClient
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sprocketmq.client import SendReceipt as SendReceipt
     from sprocketmq.client import TransactionState as TransactionState
 
-_pure.install_if_asked()
+loader.install_if_asked()
 
 __version__ = "0.1.0"
 

@@ -22,7 +22,7 @@ from sprocketmq.client import (
     PushConsumer,
     TimedOut,
 )
-from sprocketmq.client.route import Route
+from sprocketmq.client.cluster.route import Route
 
 pytestmark = pytest.mark.interop
 

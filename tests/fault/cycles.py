@@ -16,10 +16,10 @@ from random import Random
 
 from tests.fault.writer import body_of, config, topic_of
 
-from sprocketmq.protocol.record import decode_records
-from sprocketmq.store.findings import Severity
+from sprocketmq.protocol.record.record import decode_records
+from sprocketmq.store.offline.verify import verify
+from sprocketmq.store.offline.verify_findings import Severity
 from sprocketmq.store.store import MessageStore
-from sprocketmq.store.verify import verify
 from sprocketmq.store.view import StoreView
 
 #: Where a message lies: topic, queue, queue offset, commit offset.

@@ -19,7 +19,7 @@ from random import Random
 from sprocketmq.codes import SerializeType
 from sprocketmq.errors import FrameError
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import FrameDecoder, encode_frame
+from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
 from sprocketmq.protocol.headers.registry import HEADERS
 
 _KEYS = [

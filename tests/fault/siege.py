@@ -18,7 +18,7 @@ from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.server import Nameserver
 from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import RemotingClient
-from sprocketmq.remoting.registry import ConnectionRegistry
+from sprocketmq.remoting.connections import ConnectionRegistry
 
 ATTACKERS = 8
 PATIENCE = 60  # seconds; a busy machine is no reason to fail

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from tests.fault.disk import Choose, Faults, PowerCut, SimDisk, keep_everything, keep_nothing, keep_some
 
-from sprocketmq.store.configfiles import DelayOffsets, delay_offsets_file
+from sprocketmq.store.files.config_files import DelayOffsets, delay_offsets_file
 
 CONFIG = Path("/store/config")
 CHOICES: list[Choose] = [keep_nothing, keep_everything, *(keep_some(Random(seed)) for seed in range(30))]

@@ -15,7 +15,7 @@ import pytest_asyncio
 
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import encode_frame
+from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.remoting import RemotingClient
 
 CONNECTIONS = 10_000

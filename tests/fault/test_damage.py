@@ -10,7 +10,7 @@ from tests.fault.disk import SimDisk
 from tests.fault.images import ABORT, CHECKPOINT, Image, copy_of, make_image
 from tests.fault.ledger import ROOT, Place, TickingClock, check, check_serves, everything, open_store
 
-from sprocketmq.store.quarantine import quarantined, replay
+from sprocketmq.store.recovery.quarantine import quarantined, replay
 
 COUNT = 150
 QUEUE = ROOT / "consumequeue" / "Alpha" / "1"

@@ -21,7 +21,7 @@ from tests.peers.messages import Outgoing
 from tests.peers.process import eventually
 from tests.peers.servers import Cluster
 
-from sprocketmq.protocol.record import decode_records
+from sprocketmq.protocol.record.record import decode_records
 
 #: Level 1 is for what comes in the middle, 2 for what rests meanwhile, 3 and on are those of retries.
 QUICK = {

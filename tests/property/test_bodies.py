@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sprocketmq.errors import BodyError, CommandError
-from sprocketmq.protocol import bodies, headers, javajson
+from sprocketmq.protocol import bodies, headers, java_json
 from sprocketmq.protocol.bodies import decode, encode, encode_standard, from_tree
 from sprocketmq.protocol.fields import bits_of, not_none
 from sprocketmq.protocol.header import from_ext_fields, to_ext_fields
@@ -24,7 +24,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | FLOATS | TEXT
 OBJECT_KEYS = st.dictionaries(TEXT, TEXT | st.integers(0, 99), max_size=3).map(
-    lambda members: javajson.ObjectKey(members.items())
+    lambda members: java_json.ObjectKey(members.items())
 )
 KEYS = TEXT | st.integers(-(2**31), 2**31 - 1) | OBJECT_KEYS
 
@@ -92,14 +92,14 @@ def present(tree: Any) -> Any:
 @given(TREES)
 def test_the_dialect_comes_back(tree: Any) -> None:
     expected = present(tree)
-    assert javajson.loads(javajson.dumps(expected)) == expected
-    assert javajson.loads(javajson.dumps_pretty(expected)) == expected
+    assert java_json.loads(java_json.dumps(expected)) == expected
+    assert java_json.loads(java_json.dumps_pretty(expected)) == expected
 
 
 @given(st.binary() | st.text(alphabet='{}[]":,0123456789.eE+-truefalsn\\u ').map(str.encode))
 def test_any_bytes_are_json_or_refused(data: bytes) -> None:
     try:
-        javajson.loads(data)
+        java_json.loads(data)
     except BodyError:
         return
 
@@ -119,7 +119,7 @@ def test_any_json_is_a_body_or_refused(case: tuple[type[Any], dict[str, Any]]) -
         body = from_tree(cls, tree)
     except BodyError:
         return
-    assert from_tree(cls, javajson.loads(encode(body))) == body
+    assert from_tree(cls, java_json.loads(encode(body))) == body
 
 
 @settings(max_examples=200, deadline=None)

@@ -12,7 +12,7 @@ from sprocketmq.filter.bloom import BloomFilter, has_bits, set_bits
 from sprocketmq.filter.expression import filter_of
 from sprocketmq.filter.sql import compile_sql
 from sprocketmq.filter.tags import parse_tags
-from sprocketmq.protocol.hashing import string_hash
+from sprocketmq.protocol.record.hashing import string_hash
 
 WORDS = """a b = <> < <= > >= ( ) , NOT AND OR IS NULL IN BETWEEN CONTAINS STARTSWITH ENDSWITH TRUE FALSE
 'x' '' 'it''s' 0 1 10L 1.5 1e3 1e400 - + -- /* */ # '"""

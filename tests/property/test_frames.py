@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from sprocketmq.errors import CommandError, FrameError
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import FrameDecoder, encode_frame, encode_frames
-from sprocketmq.protocol.pull import decode_pull
-from sprocketmq.protocol.send import decode_send
+from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame, encode_frames
+from sprocketmq.protocol.requests.pull import decode_pull
+from sprocketmq.protocol.requests.send import decode_send
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

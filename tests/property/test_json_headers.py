@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sprocketmq.codes import LanguageCode
 from sprocketmq.errors import CommandError, FrameError
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.jsonheader import encode_json_header, parse_header
-from sprocketmq.protocol.jsonscan import scan_header
-from sprocketmq.protocol.send import decode_send
+from sprocketmq.protocol.frame.json_header import encode_json_header, parse_header
+from sprocketmq.protocol.frame.json_header_scan import scan_header
+from sprocketmq.protocol.requests.send import decode_send
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

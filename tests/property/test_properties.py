@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprocketmq.protocol.columns import decode_columns
-from sprocketmq.protocol.properties import decode_properties, encode_properties
-from sprocketmq.protocol.record import Record, encode_record
+from sprocketmq.protocol.arrow.columns import decode_columns
+from sprocketmq.protocol.record.properties import decode_properties, encode_properties
+from sprocketmq.protocol.record.record import Record, encode_record
 
 NAMES = st.text(st.characters(exclude_characters="\x01\x02", exclude_categories=["Cs"]), min_size=1, max_size=20)
 VALUES = st.text(st.characters(exclude_characters="\x02", exclude_categories=["Cs"]), min_size=1, max_size=50)

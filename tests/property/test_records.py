@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprocketmq.errors import BodyError
-from sprocketmq.protocol import record as r
-from sprocketmq.protocol.batch import decode_batch, encode_batch
-from sprocketmq.protocol.columns import decode_columns
-from sprocketmq.protocol.record import Record, check_record, decode_record, decode_records, encode_record
-from sprocketmq.protocol.sysflag import BORN_HOST_V6, STORE_HOST_V6
+from sprocketmq.protocol.arrow.columns import decode_columns
+from sprocketmq.protocol.record import record as r
+from sprocketmq.protocol.record.batch import decode_batch, encode_batch
+from sprocketmq.protocol.record.record import Record, check_record, decode_record, decode_records, encode_record
+from sprocketmq.protocol.record.sysflag import BORN_HOST_V6, STORE_HOST_V6
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)

@@ -8,11 +8,11 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.store.shop import FakeClock, batch, open_store, put, read_all
+from tests.unit.store.support import FakeClock, batch, open_store, put, read_all
 
-from sprocketmq.protocol.hashing import tags_code
-from sprocketmq.protocol.record import decode_records
-from sprocketmq.store.config import FlushDiskType
+from sprocketmq.protocol.record.hashing import tags_code
+from sprocketmq.protocol.record.record import decode_records
+from sprocketmq.store.files.config import FlushDiskType
 from sprocketmq.store.store import MessageStore
 
 TOPICS = ("A", "B%x", "%RETRY%g")

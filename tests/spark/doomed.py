@@ -30,14 +30,14 @@ from pyspark.sql.datasource import DataSourceStreamReader, DataSourceStreamWrite
 from pyspark.sql.types import StructType
 from tests.spark.settings import QUICK
 
-from sprocketmq.client.pipeline import Errand, Pipeline
-from sprocketmq.spark.commit_records import CommitRecords, HalfMessage
-from sprocketmq.spark.sending import RowSender
-from sprocketmq.spark.sink import StreamWriter
-from sprocketmq.spark.sink_options import SinkOptions
+from sprocketmq.client.blocking.ordered_requests import Errand, Pipeline
+from sprocketmq.spark.options.sink import SinkOptions
+from sprocketmq.spark.options.source import SourceOptions
+from sprocketmq.spark.read.stream import stream_reader
 from sprocketmq.spark.source import RocketMQSource
-from sprocketmq.spark.source_options import SourceOptions
-from sprocketmq.spark.stream import stream_reader
+from sprocketmq.spark.write.commit_records import CommitRecords, HalfMessage
+from sprocketmq.spark.write.sender import RowSender
+from sprocketmq.spark.write.sink import StreamWriter
 
 FOLDER = "DOOMED_FOLDER"
 _VISIBLE_BEFORE_THE_STOP = 3

@@ -19,7 +19,7 @@ from tests.spark.topics import create_topic, read, write
 from tests.stores import GoldenStore
 
 from sprocketmq.cli import main as cli
-from sprocketmq.cli.pipeline import pipeline
+from sprocketmq.cli.offline.pipeline import pipeline
 
 Run = Callable[..., Any]
 

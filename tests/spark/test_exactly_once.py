@@ -13,11 +13,11 @@ from tests.peers.fixtures import Unique
 from tests.peers.servers import Cluster
 from tests.spark.topics import batch_of, bodies, create_topic, read
 
-from sprocketmq.client.pipeline import Errand, Pipeline
-from sprocketmq.spark.commit_records import CommitRecords
-from sprocketmq.spark.options import OptionError
-from sprocketmq.spark.sink import StreamWriter, Written, stream_writer
-from sprocketmq.spark.sink_options import SinkOptions
+from sprocketmq.client.blocking.ordered_requests import Errand, Pipeline
+from sprocketmq.spark.options.options import OptionError
+from sprocketmq.spark.options.sink import SinkOptions
+from sprocketmq.spark.write.commit_records import CommitRecords
+from sprocketmq.spark.write.sink import StreamWriter, Written, stream_writer
 
 ROWS = 6
 BATCH = 3

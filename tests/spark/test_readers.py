@@ -19,14 +19,14 @@ from tests.peers.sprocket import SprocketBroker, sprocket_cluster
 from tests.spark.topics import bodies, create_topic, read, reader, rows_of, wait_for, write
 
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.spark.batch import BatchReader
 from sprocketmq.spark.compat import HAS_ADMISSION_CONTROL
-from sprocketmq.spark.options import OptionError
-from sprocketmq.spark.plan import DataLost, decode_offsets, encode_offsets
-from sprocketmq.spark.positions import Positions
+from sprocketmq.spark.options.options import OptionError
+from sprocketmq.spark.options.source import SourceOptions
+from sprocketmq.spark.read.batch import BatchReader
+from sprocketmq.spark.read.plan import DataLost, decode_offsets, encode_offsets
+from sprocketmq.spark.read.positions import Positions
+from sprocketmq.spark.read.stream import stream_reader
 from sprocketmq.spark.schema import spark_schema
-from sprocketmq.spark.source_options import SourceOptions
-from sprocketmq.spark.stream import stream_reader
 
 _streams: list[Any] = []
 
@@ -179,8 +179,8 @@ def test_topics_from_a_column_and_delays(cluster: Cluster, unique: Unique) -> No
 def test_an_attempt_that_is_repeated_gives_the_same_keys(cluster: Cluster, unique: Unique) -> None:
     from tests.spark.topics import batch_of
 
-    from sprocketmq.spark.sink import batch_writer
-    from sprocketmq.spark.sink_options import SinkOptions
+    from sprocketmq.spark.options.sink import SinkOptions
+    from sprocketmq.spark.write.sink import batch_writer
 
     topic = unique("repeated")
     batch, schema = batch_of(bodies(50))

@@ -9,18 +9,18 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import types as t
 
-from sprocketmq.client.blocking import BlockingCluster
-from sprocketmq.client.blocking_offsets import max_offset
+from sprocketmq.client.blocking.connection import BlockingCluster
+from sprocketmq.client.blocking.offsets import max_offset
+from sprocketmq.client.cluster.requests import check
 from sprocketmq.client.errors import ClientError, NoRoute
-from sprocketmq.client.requests import check
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.headers.topic import CreateTopicRequestHeader
-from sprocketmq.spark.batch import BatchReader
-from sprocketmq.spark.connection import Connect
+from sprocketmq.spark.options.connection import Connect
+from sprocketmq.spark.options.sink import SinkOptions
+from sprocketmq.spark.options.source import SourceOptions
+from sprocketmq.spark.read.batch import BatchReader
 from sprocketmq.spark.schema import DEFAULT_COLUMNS, spark_schema
-from sprocketmq.spark.sink import Written, batch_writer
-from sprocketmq.spark.sink_options import SinkOptions
-from sprocketmq.spark.source_options import SourceOptions
+from sprocketmq.spark.write.sink import Written, batch_writer
 
 _TYPES: dict[str, tuple[t.DataType, Any]] = {
     "body": (t.BinaryType(), pa.binary()),

@@ -13,50 +13,50 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from sprocketmq.broker import admin
-from sprocketmq.broker.acks import Acks
-from sprocketmq.broker.addresses import own_address, packed_host
-from sprocketmq.broker.admin.figures import Source
-from sprocketmq.broker.clients import ConsumerGroup, ConsumerTable, ProducerTable
-from sprocketmq.broker.coldreads import PERIOD_SECONDS, ColdReads
+from sprocketmq.broker.admin.runtime_info import Source
+from sprocketmq.broker.cluster.addresses import own_address, packed_host
+from sprocketmq.broker.cluster.registration import Registration
 from sprocketmq.broker.config import BrokerConfig, MetricsExporter
-from sprocketmq.broker.exporter import Exporter
-from sprocketmq.broker.filters import FilterTable
-from sprocketmq.broker.groups import GroupTable
-from sprocketmq.broker.heartbeat import ClientProcessors
-from sprocketmq.broker.kinds.kinds import MessageKinds
-from sprocketmq.broker.locks import LockProcessors, QueueLocks
-from sprocketmq.broker.logical.cleaning import CLEAN_SECONDS, MappingCleaner
-from sprocketmq.broker.logical.mappings import QueueMappings
-from sprocketmq.broker.logical.peers import BrokerPeers
-from sprocketmq.broker.logical.requests import LogicalRequests
-from sprocketmq.broker.metrics import Metrics
-from sprocketmq.broker.moved import MovedOffsets
-from sprocketmq.broker.offsets import ConsumerOffsets
-from sprocketmq.broker.pressure import Pressure
-from sprocketmq.broker.pull import PullProcessors
-from sprocketmq.broker.query import QueryProcessors
-from sprocketmq.broker.queues import OffsetProcessors
-from sprocketmq.broker.registration import Registration
-from sprocketmq.broker.send import SendProcessors
+from sprocketmq.broker.handlers.heartbeat import ClientProcessors
+from sprocketmq.broker.handlers.lookup import QueryProcessors
+from sprocketmq.broker.handlers.queue_offsets import OffsetProcessors
+from sprocketmq.broker.metrics.exporter import Exporter
+from sprocketmq.broker.metrics.prometheus import Metrics
+from sprocketmq.broker.metrics.stats import SAMPLE_SECONDS, Stats
+from sprocketmq.broker.periodic import Periodic
+from sprocketmq.broker.pull.admission import PullProcessors
+from sprocketmq.broker.pull.cold_data import PERIOD_SECONDS, ColdReads
+from sprocketmq.broker.pull.offset_moved import MovedOffsets
+from sprocketmq.broker.send.admission import SendProcessors
+from sprocketmq.broker.send.backpressure import Pressure
+from sprocketmq.broker.send.durable_acks import Acks
 from sprocketmq.broker.settings import Settings
-from sprocketmq.broker.stats import SAMPLE_SECONDS, Stats
-from sprocketmq.broker.timers import Periodic
-from sprocketmq.broker.topics import TopicTable
+from sprocketmq.broker.static_topic.handler import LogicalRequests
+from sprocketmq.broker.static_topic.mappings import QueueMappings
+from sprocketmq.broker.static_topic.peers import BrokerPeers
+from sprocketmq.broker.static_topic.retention import CLEAN_SECONDS, MappingCleaner
+from sprocketmq.broker.tables.group_members import ConsumerGroup, ConsumerTable, ProducerTable
+from sprocketmq.broker.tables.groups import GroupTable
+from sprocketmq.broker.tables.offsets import ConsumerOffsets
+from sprocketmq.broker.tables.queue_locks import LockProcessors, QueueLocks
+from sprocketmq.broker.tables.sql_filters import FilterTable
+from sprocketmq.broker.tables.topics import TopicTable
+from sprocketmq.broker.wiring import MessageKinds
 from sprocketmq.config import from_properties
 from sprocketmq.filter.sql import compile_sql
 from sprocketmq.logs import Events
-from sprocketmq.protocol.ids import UniqueIds
+from sprocketmq.protocol.record.ids import UniqueIds
 from sprocketmq.remoting import ProcessorTable, RemotingClient, RemotingServer
 from sprocketmq.remoting.peer import format_address
-from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.configfiles import (
+from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.files.config_files import (
     consumer_filters_file,
     consumer_offsets_file,
     queue_mappings_file,
     subscription_groups_file,
     topics_file,
 )
-from sprocketmq.store.files import Clock, Disk, Files, SystemClock
+from sprocketmq.store.files.files import Clock, Disk, Files, SystemClock
 from sprocketmq.store.store import MessageStore
 
 events = Events(__name__)

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sprocketmq.client.admin import AdminClient as AdminClient
-    from sprocketmq.client.consumer.handlers import ConsumeResult as ConsumeResult
-    from sprocketmq.client.consumer.handlers import Retry as Retry
-    from sprocketmq.client.consumer.push import PushConsumer as PushConsumer
+    from sprocketmq.client.cluster.replies import Reply as Reply
     from sprocketmq.client.errors import ClientError as ClientError
     from sprocketmq.client.errors import Closed as Closed
     from sprocketmq.client.errors import InvalidMessage as InvalidMessage
@@ -28,36 +26,38 @@ if TYPE_CHECKING:
     from sprocketmq.client.message import SendStatus as SendStatus
     from sprocketmq.client.options import ClientOptions as ClientOptions
     from sprocketmq.client.options import Credentials as Credentials
-    from sprocketmq.client.producer import Producer as Producer
-    from sprocketmq.client.pulling.consumer import PullConsumer as PullConsumer
-    from sprocketmq.client.receipts import ReceiptFuture as ReceiptFuture
+    from sprocketmq.client.producer.producer import Producer as Producer
+    from sprocketmq.client.producer.receipts import ReceiptFuture as ReceiptFuture
+    from sprocketmq.client.producer.transactions import TransactionState as TransactionState
+    from sprocketmq.client.pull.consumer import PullConsumer as PullConsumer
+    from sprocketmq.client.push.consumer import PushConsumer as PushConsumer
+    from sprocketmq.client.push.handlers import ConsumeResult as ConsumeResult
+    from sprocketmq.client.push.handlers import Retry as Retry
     from sprocketmq.client.received import ReceivedMessage as ReceivedMessage
-    from sprocketmq.client.replies import Reply as Reply
     from sprocketmq.client.settings import Batching as Batching
     from sprocketmq.client.settings import ConsumerSettings as ConsumerSettings
     from sprocketmq.client.settings import FlowLimits as FlowLimits
     from sprocketmq.client.settings import ProducerSettings as ProducerSettings
     from sprocketmq.client.settings import PullSettings as PullSettings
-    from sprocketmq.client.transaction import TransactionState as TransactionState
     from sprocketmq.protocol.message_queue import MessageQueue as MessageQueue
 
 _HOMES = {
     "sprocketmq.client.admin": ("AdminClient",),
-    "sprocketmq.client.consumer.handlers": ("ConsumeResult", "Retry"),
-    "sprocketmq.client.consumer.push": ("PushConsumer",),
+    "sprocketmq.client.push.handlers": ("ConsumeResult", "Retry"),
+    "sprocketmq.client.push.consumer": ("PushConsumer",),
     "sprocketmq.client.errors": (
         "ClientError", "Closed", "InvalidMessage", "NoBroker", "NoRoute", "Offline", "Overloaded", "Refused",
         "TimedOut", "Unreachable",
     ),
     "sprocketmq.client.message": ("Message", "SendReceipt", "SendStatus"),
     "sprocketmq.client.options": ("ClientOptions", "Credentials"),
-    "sprocketmq.client.producer": ("Producer",),
-    "sprocketmq.client.pulling.consumer": ("PullConsumer",),
-    "sprocketmq.client.receipts": ("ReceiptFuture",),
+    "sprocketmq.client.producer.producer": ("Producer",),
+    "sprocketmq.client.pull.consumer": ("PullConsumer",),
+    "sprocketmq.client.producer.receipts": ("ReceiptFuture",),
     "sprocketmq.client.received": ("ReceivedMessage",),
-    "sprocketmq.client.replies": ("Reply",),
+    "sprocketmq.client.cluster.replies": ("Reply",),
     "sprocketmq.client.settings": ("Batching", "ConsumerSettings", "FlowLimits", "ProducerSettings", "PullSettings"),
-    "sprocketmq.client.transaction": ("TransactionState",),
+    "sprocketmq.client.producer.transactions": ("TransactionState",),
     "sprocketmq.protocol.message_queue": ("MessageQueue",),
 }  # fmt: skip
 

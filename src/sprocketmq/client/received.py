@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from sprocketmq.errors import BodyError
-from sprocketmq.protocol.compression import decompress
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.properties import decode_properties
-from sprocketmq.protocol.record import MAGIC_V1, MAGIC_V2, Record, decode_record
-from sprocketmq.protocol.sysflag import compression_type
+from sprocketmq.protocol.record.compression import decompress
+from sprocketmq.protocol.record.properties import decode_properties
+from sprocketmq.protocol.record.record import MAGIC_V1, MAGIC_V2, Record, decode_record
+from sprocketmq.protocol.record.sysflag import compression_type
 
 Messages = TypeVar("Messages", bound="Sequence[ReceivedMessage]")
 

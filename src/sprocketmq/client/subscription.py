@@ -8,7 +8,7 @@ from functools import cached_property
 
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.protocol import bodies
-from sprocketmq.protocol.hashing import string_hash
+from sprocketmq.protocol.record.hashing import string_hash
 
 TAG = "TAG"
 SQL92 = "SQL92"

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sprocketmq.filter.murmur import murmur3_low64
+from sprocketmq.filter.murmur_hash import murmur3_low64
 
 
 @dataclass(frozen=True, slots=True)

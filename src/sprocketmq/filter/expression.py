@@ -15,7 +15,7 @@ from sprocketmq.errors import FilterError
 from sprocketmq.filter.bloom import BloomData, has_bits
 from sprocketmq.filter.sql import SqlExpression, compile_sql
 from sprocketmq.filter.tags import TagExpression, parse_tags
-from sprocketmq.protocol.properties import TAGS, decode_properties
+from sprocketmq.protocol.record.properties import TAGS, decode_properties
 
 TAG = "TAG"
 SQL92 = "SQL92"

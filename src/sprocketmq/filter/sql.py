@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sprocketmq.errors import EvaluateError, FilterError
-from sprocketmq.filter.closures import Test
+from sprocketmq.filter.sql_runtime import Test
 
 MAX_LENGTH = 64 * 1024
 
@@ -40,6 +40,6 @@ def compile_sql(text: str) -> SqlExpression:
     """Raises FilterError when the text is no test, or too long or too deep."""
     if len(text) > MAX_LENGTH:
         raise FilterError(f"SQL92: the expression has {len(text)} characters, more than {MAX_LENGTH}")
-    from sprocketmq.filter.parse import parse  # lark takes longer to load than a broker with tags alone should wait
+    from sprocketmq.filter.sql_parse import parse  # lark takes longer to load than a broker with tags alone should wait
 
     return SqlExpression(text, parse(text).test)

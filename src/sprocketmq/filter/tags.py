@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sprocketmq.errors import FilterError
-from sprocketmq.protocol.hashing import string_hash
+from sprocketmq.protocol.record.hashing import string_hash
 
 ALL = "*"
 SEPARATOR = "||"

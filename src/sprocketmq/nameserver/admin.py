@@ -33,7 +33,7 @@ from sprocketmq.protocol.headers.nameserver import (
     WipeWritePermOfBrokerResponseHeader,
 )
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.remoting.access import AdminAccess
+from sprocketmq.remoting.admin_access import AdminAccess
 
 events = Events(__name__)
 

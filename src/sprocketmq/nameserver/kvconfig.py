@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sprocketmq.atomic_file import replace_file
 from sprocketmq.errors import BodyError, ConfigError
-from sprocketmq.nameserver.durable import replace_file
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.fields import wire
 

@@ -34,7 +34,7 @@ from sprocketmq.protocol.headers.nameserver import (
     RegisterTopicRequestHeader,
     UnRegisterBrokerRequestHeader,
 )
-from sprocketmq.protocol.versions import V3_0_11, V4_9_4
+from sprocketmq.protocol.rocketmq_versions import V3_0_11, V4_9_4
 from sprocketmq.remoting import Connection, Handler, ProcessorTable, Reply
 
 events = Events(__name__)

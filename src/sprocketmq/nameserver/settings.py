@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from sprocketmq import config as table
 from sprocketmq import logs
+from sprocketmq.atomic_file import replace_file
 from sprocketmq.errors import ConfigError
 from sprocketmq.logs import Events
 from sprocketmq.nameserver.config import NameserverConfig
-from sprocketmq.nameserver.durable import replace_file
 from sprocketmq.properties_file import format_properties, parse_properties
 
 events = Events(__name__)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, VERSION, LanguageCode, SerializeType
-from sprocketmq.protocol.extblock import decode_block
+from sprocketmq.protocol.frame.binary_header import decode_block
 
 
 class Command:

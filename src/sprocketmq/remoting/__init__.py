@@ -2,9 +2,9 @@
 
 from sprocketmq.remoting.client import RemotingClient
 from sprocketmq.remoting.connection import Connection
+from sprocketmq.remoting.handlers import Handler, ProcessorTable, Reply, SlowHandler
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.peer import Peer
-from sprocketmq.remoting.processors import Handler, ProcessorTable, Reply, SlowHandler
 from sprocketmq.remoting.server import RemotingServer
 
 __all__ = [

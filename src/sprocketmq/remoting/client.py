@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from sprocketmq.errors import ConnectFailed, RequestTimeout
 from sprocketmq.protocol.command import Command
 from sprocketmq.remoting.connection import Connection
+from sprocketmq.remoting.connections import ConnectionRegistry
+from sprocketmq.remoting.handlers import ProcessorTable
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.peer import parse_address
-from sprocketmq.remoting.processors import ProcessorTable
-from sprocketmq.remoting.registry import ConnectionRegistry
 
 CONNECT_SECONDS = 3.0
 _FIRST_REST = 0.05

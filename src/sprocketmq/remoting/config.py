@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sprocketmq.config import setting
-from sprocketmq.remoting.access import AdminAccess
+from sprocketmq.remoting.admin_access import AdminAccess
 from sprocketmq.remoting.limits import Limits
 
 

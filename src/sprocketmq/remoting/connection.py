@@ -19,13 +19,13 @@ from sprocketmq.codes import FLAG_ONEWAY
 from sprocketmq.errors import ConnectionLost
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import encode_frame
+from sprocketmq.protocol.frame.decoder import encode_frame
+from sprocketmq.remoting.handlers import Frame, ProcessorTable
 from sprocketmq.remoting.peer import peer_of
-from sprocketmq.remoting.processors import Frame, ProcessorTable
 from sprocketmq.remoting.traffic import Traffic
 
 if TYPE_CHECKING:
-    from sprocketmq.remoting.registry import ConnectionRegistry
+    from sprocketmq.remoting.connections import ConnectionRegistry
 
 events = Events(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sprocketmq.protocol.frame import MAX_FRAME_BYTES
+from sprocketmq.protocol.frame.decoder import MAX_FRAME_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

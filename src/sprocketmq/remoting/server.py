@@ -6,10 +6,10 @@ import asyncio
 import ssl as tls
 
 from sprocketmq.remoting.connection import Connection
+from sprocketmq.remoting.connections import ConnectionRegistry
+from sprocketmq.remoting.handlers import ProcessorTable
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.peer import format_address
-from sprocketmq.remoting.processors import ProcessorTable
-from sprocketmq.remoting.registry import ConnectionRegistry
 
 _BACKLOG = 1024
 

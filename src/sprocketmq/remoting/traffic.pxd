@@ -1,7 +1,7 @@
 # The C types of traffic.py.
 from sprocketmq.protocol.command cimport Command
-from sprocketmq.protocol.frame cimport FrameDecoder
-from sprocketmq.remoting.pending cimport PendingCalls
+from sprocketmq.protocol.frame.decoder cimport FrameDecoder
+from sprocketmq.remoting.calls cimport PendingCalls
 
 import cython
 

@@ -20,11 +20,11 @@ from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, ResponseCode
 from sprocketmq.errors import FrameError
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import FrameDecoder, encode_frame
+from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
+from sprocketmq.remoting.calls import PendingCalls
+from sprocketmq.remoting.handlers import Frame, Handler, ProcessorTable, refusal
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.peer import UNKNOWN_PEER, Peer
-from sprocketmq.remoting.pending import PendingCalls
-from sprocketmq.remoting.processors import Frame, Handler, ProcessorTable, refusal
 
 events = Events("sprocketmq.remoting.connection")
 

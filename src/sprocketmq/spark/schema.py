@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as t
 
-from sprocketmq.protocol.literals import repeated
+from sprocketmq.protocol.arrow.literals import repeated
 from sprocketmq.spark.compat import arrow_schema
-from sprocketmq.spark.options import OptionError
+from sprocketmq.spark.options.options import OptionError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,9 +17,9 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from sprocketmq.spark.options import Options
+from sprocketmq.spark.options.options import Options
+from sprocketmq.spark.options.source import SOURCE_OPTIONS, SourceOptions, default_columns
 from sprocketmq.spark.schema import spark_schema
-from sprocketmq.spark.source_options import SOURCE_OPTIONS, SourceOptions, default_columns
 
 
 class RocketMQSource(DataSource):
@@ -33,23 +33,23 @@ class RocketMQSource(DataSource):
         return spark_schema(default_columns(Options(self.options, SOURCE_OPTIONS)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        from sprocketmq.spark.batch import BatchReader
+        from sprocketmq.spark.read.batch import BatchReader
 
         return BatchReader(SourceOptions.of(self.options, streaming=False), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        from sprocketmq.spark.stream import stream_reader
+        from sprocketmq.spark.read.stream import stream_reader
 
         return stream_reader(SourceOptions.of(self.options, streaming=True), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from sprocketmq.spark.sink import batch_writer
-        from sprocketmq.spark.sink_options import SinkOptions
+        from sprocketmq.spark.options.sink import SinkOptions
+        from sprocketmq.spark.write.sink import batch_writer
 
         return batch_writer(SinkOptions.of(self.options, streaming=False), schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        from sprocketmq.spark.sink import stream_writer
-        from sprocketmq.spark.sink_options import SinkOptions
+        from sprocketmq.spark.options.sink import SinkOptions
+        from sprocketmq.spark.write.sink import stream_writer
 
         return stream_writer(SinkOptions.of(self.options, streaming=True), schema, overwrite)

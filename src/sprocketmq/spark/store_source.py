@@ -36,16 +36,16 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from sprocketmq.spark.compat import PushFilters
-from sprocketmq.spark.options import OptionError, Options
-from sprocketmq.spark.pushdown import Narrowing, narrow
+from sprocketmq.spark.options.options import OptionError, Options
+from sprocketmq.spark.read.pushdown import Narrowing, narrow
 from sprocketmq.spark.schema import DEFAULT_COLUMNS, NULLS, TYPES, check_schema, record_columns, shaped, spark_schema
-from sprocketmq.spark.worker import settle
+from sprocketmq.spark.worker.gc_tuning import settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from sprocketmq.store.view import Split
-    from sprocketmq.store.view.batches import ScanStats
+    from sprocketmq.store.view.scan_batches import ScanStats
 
 OPTIONS = (
     "path", "paths", "topics", "tags", "queueIds", "startingTimestamp", "endingTimestamp",
@@ -168,7 +168,7 @@ class StoreReader(DataSourceReader):
         return shaped(self._batches(partition), self._schema, brokerName=self._options.broker_name)
 
     def _batches(self, partition: StorePartition) -> Iterator[pa.RecordBatch]:
-        from sprocketmq.store.view.batches import DAMAGE, OnDamage, Scan, ScanStats
+        from sprocketmq.store.view.scan_batches import DAMAGE, OnDamage, Scan, ScanStats
 
         columns = record_columns(self._schema.fieldNames())
         scan = Scan(

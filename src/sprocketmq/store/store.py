@@ -14,23 +14,23 @@ import os
 from collections.abc import Callable, Collection
 
 from sprocketmq.errors import FlushFailed, StoreError
-from sprocketmq.protocol.record import Record
-from sprocketmq.store.append import Appender, PutResult, PutStatus
-from sprocketmq.store.checkpoint import Checkpoint, read_checkpoint
-from sprocketmq.store.cleaning import Cleaner
-from sprocketmq.store.commitlog import CommitLog
-from sprocketmq.store.config import StoreConfig, default_mapped_queue_files
-from sprocketmq.store.consumequeue_ext import ExtTable
-from sprocketmq.store.dispatch import Dispatcher, OnDispatch
-from sprocketmq.store.files import Clock, Disk, Files, SystemClock
-from sprocketmq.store.flush import LogFlusher, QueueFlusher
-from sprocketmq.store.getting import Getter
-from sprocketmq.store.index import Index
-from sprocketmq.store.indexfile_format import IndexHeader
-from sprocketmq.store.maps import MapCache
-from sprocketmq.store.queues import QueueTable
-from sprocketmq.store.reading import Reader
-from sprocketmq.store.recovery import Recovery, RecoveryReport
+from sprocketmq.protocol.record.record import Record
+from sprocketmq.store.dispatch.dispatch import Dispatcher, OnDispatch
+from sprocketmq.store.files.checkpoint import Checkpoint, read_checkpoint
+from sprocketmq.store.files.config import StoreConfig, default_mapped_queue_files
+from sprocketmq.store.files.files import Clock, Disk, Files, SystemClock
+from sprocketmq.store.files.map_cache import MapCache
+from sprocketmq.store.index.format import IndexHeader
+from sprocketmq.store.index.index import Index
+from sprocketmq.store.log.append import Appender, PutResult, PutStatus
+from sprocketmq.store.log.commitlog import CommitLog
+from sprocketmq.store.log.flush import LogFlusher, QueueFlusher
+from sprocketmq.store.lookup import Reader
+from sprocketmq.store.pull.get import Getter
+from sprocketmq.store.queue.ext import ExtTable
+from sprocketmq.store.queue.table import QueueTable
+from sprocketmq.store.recovery.recovery import Recovery, RecoveryReport
+from sprocketmq.store.retention import Cleaner
 
 LOCAL_HOST = bytes([127, 0, 0, 1]) + (10911).to_bytes(4, "big")
 

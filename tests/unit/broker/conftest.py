@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from tests.unit.broker.support import Caller, FakeClock, make_broker
 
 from sprocketmq.broker.broker import Broker
-
-from .house import Caller, FakeClock, make_broker
 
 StartBroker = Callable[..., Awaitable[Broker]]
 Connect = Callable[[], Caller]

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from tests.peers.process import free_port
+from tests.unit.broker.support import Caller, bodies, make_broker
 
-from sprocketmq.broker.addresses import own_address, packed_host
-from sprocketmq.broker.timers import Periodic
+from sprocketmq.broker.cluster.addresses import own_address, packed_host
+from sprocketmq.broker.periodic import Periodic
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import ConfigError, ConnectFailed, StoreLocked
 from sprocketmq.protocol.bodies import codec
@@ -21,7 +22,6 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import Connection, ProcessorTable, RemotingClient, RemotingServer, Reply
 
 from .conftest import StartBroker
-from .house import Caller, bodies, make_broker
 
 
 async def test_a_second_start_goes_on_where_the_first_ended(start_broker: StartBroker) -> None:

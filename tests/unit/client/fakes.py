@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import cast
 
+from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.errors import ClientError, TimedOut, Unreachable
-from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.options import ClientOptions
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import ConnectionLost, RemotingError, RequestTimeout
@@ -17,9 +17,9 @@ from sprocketmq.protocol.bodies.heartbeat import HeartbeatData
 from sprocketmq.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
 from sprocketmq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import FrameDecoder
-from sprocketmq.protocol.properties import encode_properties
-from sprocketmq.protocol.record import Record, encode_record
+from sprocketmq.protocol.frame.decoder import FrameDecoder
+from sprocketmq.protocol.record.properties import encode_properties
+from sprocketmq.protocol.record.record import Record, encode_record
 from sprocketmq.remoting.connection import Connection
 
 NAMESERVER = "nameserver:9876"

@@ -7,7 +7,7 @@ import pytest
 
 from sprocketmq.client.errors import InvalidMessage
 from sprocketmq.client.message import Message
-from sprocketmq.protocol.properties import decode_properties
+from sprocketmq.protocol.record.properties import decode_properties
 
 
 def text(**more: Any) -> dict[str, str]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sprocketmq.client.identity import client_id, unique_key
+from sprocketmq.client.cluster.identity import client_id, unique_key
 from sprocketmq.client.options import ClientOptions, Credentials
 from sprocketmq.errors import ConfigError
 

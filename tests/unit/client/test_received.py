@@ -8,8 +8,8 @@ from tests.unit.client.fakes import stored
 from sprocketmq.client.received import inside, split_records
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.properties import encode_properties
-from sprocketmq.protocol.sysflag import CompressionType, with_compression
+from sprocketmq.protocol.record.properties import encode_properties
+from sprocketmq.protocol.record.sysflag import CompressionType, with_compression
 
 
 def test_the_namespace_is_no_part_of_the_topic() -> None:

@@ -5,7 +5,7 @@ from tests.unit.client.fakes import stored
 
 from sprocketmq.client.received import split_records
 from sprocketmq.client.subscription import Subscription
-from sprocketmq.protocol.hashing import string_hash
+from sprocketmq.protocol.record.hashing import string_hash
 
 
 @pytest.mark.parametrize(

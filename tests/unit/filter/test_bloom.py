@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sprocketmq.filter.bloom import BloomData, BloomFilter, has_bits, set_bits
-from sprocketmq.filter.murmur import murmur3_low64
+from sprocketmq.filter.murmur_hash import murmur3_low64
 
 HASHES = Path(__file__).resolve().parents[2] / "data" / "golden" / "hashes.json"
 

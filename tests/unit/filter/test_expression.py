@@ -7,8 +7,8 @@ import pytest
 from sprocketmq.errors import FilterError
 from sprocketmq.filter.bloom import BloomFilter, set_bits
 from sprocketmq.filter.expression import MessageFilter, filter_of
-from sprocketmq.protocol.hashing import tags_code
-from sprocketmq.protocol.properties import encode_properties
+from sprocketmq.protocol.record.hashing import tags_code
+from sprocketmq.protocol.record.properties import encode_properties
 
 
 @pytest.mark.parametrize("expression_type", [None, "", "TAG"])

@@ -10,7 +10,7 @@ import pytest
 
 from sprocketmq.errors import EvaluateError, FilterError
 from sprocketmq.filter.sql import MAX_LENGTH, compile_sql
-from sprocketmq.filter.terms import MAX_DEPTH
+from sprocketmq.filter.sql_compile import MAX_DEPTH
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 

@@ -9,7 +9,7 @@ import pytest
 
 from sprocketmq.errors import FilterError
 from sprocketmq.filter.tags import parse_tags
-from sprocketmq.protocol.hashing import string_hash
+from sprocketmq.protocol.record.hashing import string_hash
 
 HASHES = Path(__file__).resolve().parents[2] / "data" / "golden" / "hashes.json"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.unit.nameserver.support import topics
 
 from sprocketmq.codes import RequestCode
 from sprocketmq.nameserver.config import NameserverConfig
@@ -16,8 +17,6 @@ from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWra
 from sprocketmq.protocol.bodies.registration import RegisterBrokerBody
 from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import ProcessorTable, RemotingClient
-
-from .making import topics
 
 
 class FakeClock:

@@ -8,6 +8,7 @@ from zlib import crc32
 
 import orjson
 import pytest
+from tests.unit.nameserver.support import topics
 
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.nameserver.server import Nameserver
@@ -19,7 +20,6 @@ from sprocketmq.protocol.bodies.route import QueueData, TopicRouteData
 from sprocketmq.remoting import ProcessorTable
 
 from .conftest import Caller, FakeClock
-from .making import topics
 
 ROUTE_OLD = (
     b'{"brokerDatas":[{"brokerAddrs":{0:"127.0.0.1:10910"},"brokerName":"broker-a","cluster":"DefaultCluster",'

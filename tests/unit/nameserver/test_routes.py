@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.nameserver.support import only, registration, static, topics
 
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -10,7 +11,6 @@ from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.route import QueueData
 
 from .conftest import FakeClock
-from .making import only, registration, static, topics
 
 
 def addresses(routes: RouteTable, topic: str, *, acting_master: bool = False) -> dict[str, dict[int, str]]:

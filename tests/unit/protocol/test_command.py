@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, SerializeType
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import FrameDecoder, encode_frame
+from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
 
 
 def test_the_flag_bits() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from sprocketmq.errors import ConnectFailed, RequestTimeout
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import encode_frame
+from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.remoting import ProcessorTable, RemotingClient, RemotingServer
 
 from .conftest import StartServer

@@ -7,7 +7,7 @@ import pytest
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import ConnectionLost, RequestTimeout
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import encode_frame
+from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.remoting import Connection, Limits, ProcessorTable, RemotingClient, RemotingServer, Reply
 
 from .conftest import StartServer

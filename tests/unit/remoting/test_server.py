@@ -9,7 +9,7 @@ import pytest
 
 from sprocketmq.errors import ConnectFailed
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import encode_frame
+from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.remoting import Connection, Limits, ProcessorTable, RemotingClient, RemotingServer, Reply
 
 from .conftest import StartServer

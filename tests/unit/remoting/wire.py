@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame import FrameDecoder, encode_frame
+from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
 
 
 class BarePeer:

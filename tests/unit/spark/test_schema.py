@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import types as t
 
 from sprocketmq.spark.compat import arrow_schema
-from sprocketmq.spark.options import OptionError
+from sprocketmq.spark.options.options import OptionError
 from sprocketmq.spark.schema import DEFAULT_COLUMNS, NULLS, TYPES, check_schema, shaped, spark_schema
 
 

@@ -5,9 +5,11 @@ import struct
 import pytest
 
 from sprocketmq.errors import ConfigError, StoreError
-from sprocketmq.store.checkpoint import CHECKPOINT_SIZE, Checkpoint, decode_checkpoint
-from sprocketmq.store.config import FlushDiskType, StoreConfig
-from sprocketmq.store.consumequeue_ext_format import (
+from sprocketmq.store.files.checkpoint import CHECKPOINT_SIZE, Checkpoint, decode_checkpoint
+from sprocketmq.store.files.config import FlushDiskType, StoreConfig
+from sprocketmq.store.files.layout import Layout, base_offset_of, file_name, topic_name
+from sprocketmq.store.index.format import HEADER, decode_index_entry, decode_index_header, entry_at, index_file_size
+from sprocketmq.store.queue.ext_format import (
     ExtUnit,
     decode_unit,
     encode_unit,
@@ -15,9 +17,7 @@ from sprocketmq.store.consumequeue_ext_format import (
     ext_offset,
     is_ext_address,
 )
-from sprocketmq.store.consumequeue_format import ENTRY, FILLER, QueueEntry, decode_entry, written_entries
-from sprocketmq.store.indexfile_format import HEADER, decode_index_entry, decode_index_header, entry_at, index_file_size
-from sprocketmq.store.layout import Layout, base_offset_of, file_name, topic_name
+from sprocketmq.store.queue.format import ENTRY, FILLER, QueueEntry, decode_entry, written_entries
 
 
 def test_a_checkpoint_comes_back_and_fills_a_page() -> None:

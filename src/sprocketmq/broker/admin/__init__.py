@@ -21,21 +21,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sprocketmq.broker.admin.broker_config import SettingProcessors
+from sprocketmq.broker.admin.client_relay import RelayProcessors
 from sprocketmq.broker.admin.colddata import ColdDataProcessors
 from sprocketmq.broker.admin.connections import ConnectionProcessors
-from sprocketmq.broker.admin.figures import FigureProcessors
-from sprocketmq.broker.admin.files import FileProcessors
+from sprocketmq.broker.admin.consume_stats import ProgressProcessors
+from sprocketmq.broker.admin.consumer_lag import FallBehind
 from sprocketmq.broker.admin.groups import GroupProcessors
-from sprocketmq.broker.admin.halves import HalfMessageProcessors
-from sprocketmq.broker.admin.lag import FallBehind
+from sprocketmq.broker.admin.half_messages import HalfMessageProcessors
 from sprocketmq.broker.admin.offsets import OffsetAdminProcessors
-from sprocketmq.broker.admin.progress import ProgressProcessors
-from sprocketmq.broker.admin.refusals import RefusalProcessors
-from sprocketmq.broker.admin.relay import RelayProcessors
 from sprocketmq.broker.admin.replication import ReplicationProcessors
 from sprocketmq.broker.admin.rocksdb import RocksDBProcessors
-from sprocketmq.broker.admin.settings import SettingProcessors
+from sprocketmq.broker.admin.runtime_info import FigureProcessors
+from sprocketmq.broker.admin.store_files import FileProcessors
 from sprocketmq.broker.admin.topics import TopicProcessors
+from sprocketmq.broker.admin.unsupported import RefusalProcessors
 from sprocketmq.codes import RequestCode
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from sprocketmq.broker.coldreads import ColdReads
+from sprocketmq.broker.pull.cold_data import ColdReads
 from sprocketmq.broker.settings import Settings
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.config import parse_integer
@@ -13,7 +13,7 @@ from sprocketmq.logs import Events
 from sprocketmq.properties_file import parse_properties
 from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.files import Clock
+from sprocketmq.store.files.files import Clock
 
 events = Events(__name__)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sprocketmq.broker.clients import Client, ConsumerTable, ProducerTable
+from sprocketmq.broker.tables.group_members import Client, ConsumerTable, ProducerTable
 from sprocketmq.codes import LanguageCode, RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.bodies import codec, connections

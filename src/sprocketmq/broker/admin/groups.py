@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sprocketmq.broker.admin.attributes import GROUP_ATTRIBUTES, altered
-from sprocketmq.broker.groups import GroupTable
-from sprocketmq.broker.offsets import ConsumerOffsets
-from sprocketmq.broker.stats import Stats
+from sprocketmq.broker.metrics.stats import Stats
+from sprocketmq.broker.tables.groups import GroupTable
+from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
@@ -23,7 +23,7 @@ from sprocketmq.protocol.headers.group import (
     UpdateGroupForbiddenRequestHeader,
 )
 from sprocketmq.remoting import Connection, Peer, ProcessorTable, Reply
-from sprocketmq.store.configfiles import SubscriptionGroups
+from sprocketmq.store.files.config_files import SubscriptionGroups
 
 events = Events(__name__)
 

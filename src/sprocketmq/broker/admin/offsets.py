@@ -8,12 +8,12 @@ must then be online; so it was done before RocketMQ 5.
 
 from __future__ import annotations
 
-from sprocketmq.broker.clients import ConsumerGroup, ConsumerTable
-from sprocketmq.broker.groups import GroupTable
-from sprocketmq.broker.offsets import ConsumerOffsets
-from sprocketmq.broker.pull import PullProcessors
+from sprocketmq.broker.pull.admission import PullProcessors
 from sprocketmq.broker.settings import Settings
-from sprocketmq.broker.topics import TopicTable
+from sprocketmq.broker.tables.group_members import ConsumerGroup, ConsumerTable
+from sprocketmq.broker.tables.groups import GroupTable
+from sprocketmq.broker.tables.offsets import ConsumerOffsets
+from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import LanguageCode, RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events

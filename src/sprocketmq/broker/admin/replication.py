@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sprocketmq.broker.kinds.schedule import Schedule
-from sprocketmq.broker.kinds.timer import Timer
-from sprocketmq.broker.offsets import ConsumerOffsets
+from sprocketmq.broker.delay.levels import Schedule
+from sprocketmq.broker.delay.timer import Timer
+from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
-from sprocketmq.protocol import javajson
+from sprocketmq.protocol import java_json
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.ha import HARuntimeInfo
 from sprocketmq.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
@@ -49,7 +49,7 @@ class ReplicationProcessors:
         return request.reply(body=self._timer.check.encode())
 
     def timer_metrics(self, _connection: Connection, request: Command) -> Reply:
-        return request.reply(body=javajson.dumps(self._timer.resting.tree()))
+        return request.reply(body=java_json.dumps(self._timer.resting.tree()))
 
     def status(self, _connection: Connection, request: Command) -> Reply:
         body = HARuntimeInfo(master=True, master_commit_log_max_offset=self._store.log.max_offset)

@@ -7,13 +7,13 @@ the offsets that groups have in it, and what POP keeps for it; its messages stay
 from __future__ import annotations
 
 from sprocketmq.broker.admin.attributes import TOPIC_ATTRIBUTES, altered, parse
-from sprocketmq.broker.logical.mappings import QueueMappings
-from sprocketmq.broker.offsets import ConsumerOffsets
-from sprocketmq.broker.pull import PullProcessors
-from sprocketmq.broker.registration import Registration
+from sprocketmq.broker.cluster.registration import Registration
+from sprocketmq.broker.metrics.stats import Stats
+from sprocketmq.broker.pull.admission import PullProcessors
 from sprocketmq.broker.settings import Settings
-from sprocketmq.broker.stats import Stats
-from sprocketmq.broker.topics import TopicTable
+from sprocketmq.broker.static_topic.mappings import QueueMappings
+from sprocketmq.broker.tables.offsets import ConsumerOffsets
+from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events

@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from sprocketmq.client.admin.core import AdminCore
+from sprocketmq.client.cluster.instance import ClientInstance
+from sprocketmq.client.cluster.shared_instances import acquire, release
 from sprocketmq.client.errors import Closed
-from sprocketmq.client.instance import ClientInstance
 from sprocketmq.client.options import ClientOptions, Connecting
-from sprocketmq.client.sharing import acquire, release
 
 if TYPE_CHECKING:
     from sprocketmq.client.admin.brokers import Brokers

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
+from sprocketmq.client.cluster.instance import ClientInstance
+from sprocketmq.client.cluster.requests import check
+from sprocketmq.client.cluster.route import MASTER, Route
 from sprocketmq.client.errors import ClientError, NoBroker, NoRoute
-from sprocketmq.client.instance import ClientInstance
-from sprocketmq.client.requests import check
-from sprocketmq.client.route import MASTER, Route
 from sprocketmq.codes import RequestCode
 from sprocketmq.errors import ConfigError
 from sprocketmq.protocol import bodies

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from sprocketmq.client.admin.core import AdminCore
 from sprocketmq.client.admin.groups import Groups
 from sprocketmq.client.admin.topics import Topics
+from sprocketmq.client.cluster.pull_request import PullRequest, PullStatus, pull
+from sprocketmq.client.cluster.requests import request
 from sprocketmq.client.errors import ClientError, Refused
-from sprocketmq.client.pulls import PullRequest, PullStatus, pull
 from sprocketmq.client.received import ReceivedMessage, split_records
-from sprocketmq.client.requests import request
 from sprocketmq.client.subscription import Subscription
-from sprocketmq.client.trace_records import TraceRecord, parse_records
+from sprocketmq.client.telemetry.trace_records import TraceRecord, parse_records
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.hosts import host_text
-from sprocketmq.protocol.ids import decode_offset_message_id
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import TRACE_TOPIC
+from sprocketmq.protocol.record.hosts import host_text
+from sprocketmq.protocol.record.ids import decode_offset_message_id
 
 TOOLS_GROUP = "TOOLS_CONSUMER"
 FOREVER_MS = 2**63 - 1

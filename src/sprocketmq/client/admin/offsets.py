@@ -6,8 +6,8 @@ import asyncio
 from datetime import datetime
 from typing import Literal
 
-from sprocketmq.client import offsets
 from sprocketmq.client.admin.core import AdminCore
+from sprocketmq.client.cluster import queue_offsets
 from sprocketmq.client.errors import Refused, is_unknown_code
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol import bodies, headers
@@ -25,7 +25,7 @@ class Offsets:
     async def get(self, group: str, topic: str) -> dict[MessageQueue, int | None]:
         """What the group has committed in every queue of the topic; None where it has nothing."""
         full, queues = self._core.name(group), (await self._core.route(topic)).read_queues
-        found = await asyncio.gather(*(offsets.committed(self._core.instance, full, queue) for queue in queues))
+        found = await asyncio.gather(*(queue_offsets.committed(self._core.instance, full, queue) for queue in queues))
         return dict(zip(queues, found, strict=True))
 
     async def preview(self, topic: str, target: Target) -> dict[MessageQueue, int]:
@@ -82,8 +82,8 @@ class Offsets:
     async def _commit(self, group: str, queue: MessageQueue, offset: int) -> None:
         """A broker that has a reset of its own pending ignores commits; it takes a reset to this offset instead."""
         instance, full = self._core.instance, self._core.name(group)
-        await offsets.commit(instance, full, queue, offset)
-        if await offsets.committed(instance, full, queue) == offset:
+        await queue_offsets.commit(instance, full, queue, offset)
+        if await queue_offsets.committed(instance, full, queue) == offset:
             return
         header = headers.offsets.ResetOffsetRequestHeader(
             group=full, topic=queue.topic, queue_id=queue.queue_id, offset=offset, timestamp=-1, is_force=True
@@ -93,14 +93,14 @@ class Offsets:
 
     async def _place(self, queue: MessageQueue, target: Target) -> int:
         instance = self._core.instance
-        first, last = await offsets.min_offset(instance, queue), await offsets.max_offset(instance, queue)
+        first, last = await queue_offsets.min_offset(instance, queue), await queue_offsets.max_offset(instance, queue)
         if target == "first":
             return first
         if target == "last":
             return last
         if isinstance(target, int):
             return min(max(target, first), last)
-        return await offsets.offset_at(instance, queue, _timestamp(target))
+        return await queue_offsets.offset_at(instance, queue, _timestamp(target))
 
 
 def _timestamp(target: Target) -> int:

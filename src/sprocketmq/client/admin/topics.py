@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sprocketmq.client.admin.core import AdminCore, one_target
+from sprocketmq.client.cluster.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.client.errors import InvalidMessage, Refused, is_unknown_code
-from sprocketmq.client.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec

@@ -25,7 +25,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 import orjson
 
 from sprocketmq.errors import BodyError
-from sprocketmq.protocol import javajson
+from sprocketmq.protocol import java_json
 from sprocketmq.protocol.bodies import values
 from sprocketmq.protocol.bodies.values import Mismatch
 from sprocketmq.protocol.fields import bits_of, not_none
@@ -39,21 +39,21 @@ def encode(body: object) -> bytes:
     if not _holds(cast(Any, cls), float):  # save for doubles and bare keys, plain JSON is the same and far quicker
         with suppress(TypeError):
             return orjson.dumps(tree)
-    return javajson.dumps(tree)
+    return java_json.dumps(tree)
 
 
 def encode_standard(body: object) -> bytes:
     """As JSON that every reader takes: integer keys quoted, maps sorted, everything beyond ASCII escaped."""
-    return javajson.dumps(to_tree(body), int_keys="quoted", ascii=True, sort_keys=True)
+    return java_json.dumps(to_tree(body), int_keys="quoted", ascii=True, sort_keys=True)
 
 
 def encode_pretty(body: object) -> bytes:
     """As RocketMQ lays out its configuration files."""
-    return javajson.dumps_pretty(to_tree(body))
+    return java_json.dumps_pretty(to_tree(body))
 
 
-def decode(cls: type[B], data: bytes | str, limit: int = javajson.MAX_BYTES) -> B:
-    return from_tree(cls, javajson.loads(data, limit))
+def decode(cls: type[B], data: bytes | str, limit: int = java_json.MAX_BYTES) -> B:
+    return from_tree(cls, java_json.loads(data, limit))
 
 
 def to_tree(body: object) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _mapping(key_hint: Any, value_hint: Any) -> _Codec:
     key = _codec(cast(Any, key_hint))
     return _Codec(
         values.mapping_reader(lambda k: key.read(values.object_key(k)), value.read),
-        lambda members: {javajson.ObjectKey(key.write(k).items()): value.write(v) for k, v in members.items()},
+        lambda members: {java_json.ObjectKey(key.write(k).items()): value.write(v) for k, v in members.items()},
     )
 
 

@@ -15,18 +15,18 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sprocketmq.errors import BodyError
-from sprocketmq.protocol import javajson
+from sprocketmq.protocol import java_json
 from sprocketmq.protocol.bodies.codec import decode, encode, from_tree
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper, TopicQueueMappingInfo
 from sprocketmq.protocol.bodies.registration import RegisterBrokerBody
 from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.bodies.values import Mismatch, array_reader, integer_reader, read_str
-from sprocketmq.protocol.compression import DEFAULT_LIMIT, compress, decompress
 from sprocketmq.protocol.enums import TopicFilterType
 from sprocketmq.protocol.fields import INT, quoted
-from sprocketmq.protocol.sysflag import CompressionType
-from sprocketmq.protocol.versions import V5_0_0
+from sprocketmq.protocol.record.compression import DEFAULT_LIMIT, compress, decompress
+from sprocketmq.protocol.record.sysflag import CompressionType
+from sprocketmq.protocol.rocketmq_versions import V5_0_0
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ def encode_compressed(body: RegisterBrokerBody) -> bytes:
     parts = [
         _text(encode(tables.data_version)),
         _I32.pack(len(topics)), *map(_text, topics),
-        _text(javajson.dumps(body.filter_server_list)),
+        _text(java_json.dumps(body.filter_server_list)),
         _I32.pack(len(mappings)), *map(_text, mappings),
     ]  # fmt: skip
     return compress(b"".join(parts), CompressionType.ZLIB, _BEST)
@@ -101,7 +101,7 @@ def _text(raw: bytes) -> bytes:
 
 def _topic_text(topic: TopicConfig) -> bytes:
     head = f"{topic.topic_name} {topic.read_queue_nums} {topic.write_queue_nums} {topic.perm}"
-    return f"{head} {topic.topic_filter_type.name} ".encode() + javajson.dumps(dict(topic.attributes))
+    return f"{head} {topic.topic_filter_type.name} ".encode() + java_json.dumps(dict(topic.attributes))
 
 
 def _topic_of(raw: bytes) -> TopicConfig:
@@ -120,12 +120,12 @@ def _topic_of(raw: bytes) -> TopicConfig:
 
 
 def _attributes(text: str) -> dict[str, str]:
-    return dict(from_tree(TopicConfig, {"attributes": javajson.loads(text)}).attributes)
+    return dict(from_tree(TopicConfig, {"attributes": java_json.loads(text)}).attributes)
 
 
 def _filter_servers(raw: bytes) -> tuple[str, ...]:
     try:
-        servers: tuple[str, ...] = _texts(javajson.loads(raw))
+        servers: tuple[str, ...] = _texts(java_json.loads(raw))
     except Mismatch as wrong:
         raise BodyError(f"registration with filter servers that are wrong: {wrong}") from None
     return servers

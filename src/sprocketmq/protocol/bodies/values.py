@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any
 
-from sprocketmq.protocol import javajson
+from sprocketmq.protocol import java_json
 from sprocketmq.protocol.fields import Bits, bits_of, quoted
 
 Read = Callable[[Any], Any]
@@ -125,8 +125,8 @@ def key_reader(hint: Any) -> Read:
 
 def object_key(key: Any) -> dict[str, Any]:
     """The members of an object that stands as a key, bare or as JSON in a string."""
-    found = javajson.loads(key) if type(key) is str else key
-    if not isinstance(found, (dict, javajson.ObjectKey)):
+    found = java_json.loads(key) if type(key) is str else key
+    if not isinstance(found, (dict, java_json.ObjectKey)):
         raise Mismatch("an object as a key", key)
     return dict(found)
 

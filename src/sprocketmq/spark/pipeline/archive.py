@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from sprocketmq.spark.options import OptionError
+from sprocketmq.spark.options.options import OptionError
 from sprocketmq.spark.pipeline.inputs import Input
 from sprocketmq.spark.pipeline.session import run_to_end
 from sprocketmq.spark.pipeline.tables import Table

@@ -16,12 +16,12 @@ from pyspark.sql import functions as f
 
 from sprocketmq.errors import StoreCorrupt
 from sprocketmq.spark.pipeline.trace import consumed_of, sent_of
-from sprocketmq.store.agreement import Agreement
-from sprocketmq.store.consumequeue_format import QueueEntry
-from sprocketmq.store.findings import Finding
-from sprocketmq.store.rebuild import Dispatched
-from sprocketmq.store.verify import unagreed
-from sprocketmq.store.verify_queues import QueueCheck
+from sprocketmq.store.offline.rebuild import Dispatched
+from sprocketmq.store.offline.verify import unagreed
+from sprocketmq.store.offline.verify_fast import Agreement
+from sprocketmq.store.offline.verify_findings import Finding
+from sprocketmq.store.offline.verify_queues import QueueCheck
+from sprocketmq.store.queue.format import QueueEntry
 from sprocketmq.store.view import Damage, LogSplit, StoreView, plan_splits
 
 _ENTRIES_PER_TASK = 200_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from sprocketmq.spark.options import OptionError
+from sprocketmq.spark.options.options import OptionError
 
 
 @dataclass(frozen=True)

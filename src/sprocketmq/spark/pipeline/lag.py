@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sprocketmq.client import blocking_offsets
-from sprocketmq.spark.connection import Connect
+from sprocketmq.client.blocking import offsets
+from sprocketmq.spark.options.connection import Connect
 from sprocketmq.spark.pipeline.inputs import Input
 
 
@@ -41,9 +41,9 @@ def _from_cluster(nameserver: str, topics: tuple[str, ...], groups: tuple[str, .
     with Connect((nameserver,)).open() as cluster:
         for topic in topics:
             queues = cluster.route(topic).read_queues
-            ends = {queue: blocking_offsets.max_offset(cluster, queue) for queue in queues}
+            ends = {queue: offsets.max_offset(cluster, queue) for queue in queues}
             for group in groups:
-                found = {queue: blocking_offsets.committed(cluster, group, queue) for queue in queues}
+                found = {queue: offsets.committed(cluster, group, queue) for queue in queues}
                 pairs = [(offset, ends[queue]) for queue, offset in found.items() if offset is not None]
                 if pairs:
                     rows.append(_row(group, topic, pairs))

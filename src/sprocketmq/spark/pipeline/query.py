@@ -8,8 +8,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from sprocketmq.spark.connection import Connect
-from sprocketmq.spark.options import OptionError
+from sprocketmq.spark.options.connection import Connect
+from sprocketmq.spark.options.options import OptionError
 from sprocketmq.spark.pipeline.inputs import Input
 from sprocketmq.spark.pipeline.target import ArchiveFolder
 from sprocketmq.spark.schema import RECORD_COLUMNS

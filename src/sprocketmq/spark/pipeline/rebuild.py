@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sprocketmq.errors import StoreError
-from sprocketmq.store.rebuild import Dispatched, Rebuild, Rebuilt
+from sprocketmq.store.offline.rebuild import Dispatched, Rebuild, Rebuilt
 from sprocketmq.store.view import Damage, LogSplit, open_source, plan_splits
 from sprocketmq.store.view.listing import open_log
 

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from sprocketmq.client.errors import NoRoute
-from sprocketmq.spark.connection import Connect
+from sprocketmq.spark.options.connection import Connect
 from sprocketmq.spark.pipeline.inputs import Input
 
 _NEEDED = ("topic", "brokerName", "queueId", "queueOffset", "tags", "keys", "properties", "body")

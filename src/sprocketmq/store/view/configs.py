@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sprocketmq.store.configfiles import first_readable, json_object
+from sprocketmq.store.files.config_files import first_readable, json_object
 from sprocketmq.store.view.source import ByteSource, read_whole
 
 CONFIG_FILES = (

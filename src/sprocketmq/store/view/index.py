@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import astuple, replace
 from typing import NamedTuple
 
-from sprocketmq.store.indexfile_format import (
+from sprocketmq.store.index.format import (
     HEADER,
     HEADER_SIZE,
     INDEX_ENTRY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from sprocketmq.store.layout import base_offset_of, is_topic_name, queue_id_of
+from sprocketmq.store.files.layout import base_offset_of, is_topic_name, queue_id_of
 from sprocketmq.store.view.log import LogFile, LogView
 from sprocketmq.store.view.queue import QueueFile
 from sprocketmq.store.view.sizes import log_file_size

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 from sprocketmq.errors import BodyError, StoreCorrupt
-from sprocketmq.protocol.record import MAGIC_BLANK, MAGIC_V1, MAGIC_V2, Record, decode_record
+from sprocketmq.protocol.record.record import MAGIC_BLANK, MAGIC_V1, MAGIC_V2, Record, decode_record
 from sprocketmq.store.view.source import ByteFile, ByteSource, Window, is_zero
 
 _HEAD = struct.Struct(">ii")

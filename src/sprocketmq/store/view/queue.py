@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from sprocketmq.store.consumequeue_format import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, QueueEntry, decode_entry
-from sprocketmq.store.queuecursor import is_tearable
+from sprocketmq.store.queue.cursor import is_tearable
+from sprocketmq.store.queue.format import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, QueueEntry, decode_entry
 from sprocketmq.store.view.source import ByteFile, ByteSource
 
 _WORDS = ENTRY_SIZE // 4

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from sprocketmq.errors import StoreCorrupt
-from sprocketmq.protocol.record import Record
-from sprocketmq.store.checkpoint import Checkpoint
+from sprocketmq.protocol.record.record import Record
+from sprocketmq.store.files.checkpoint import Checkpoint
 from sprocketmq.store.view.log import Damage, LogView
 from sprocketmq.store.view.queue import QueueView
 

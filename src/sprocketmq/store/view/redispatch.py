@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sprocketmq.protocol.record import BLANK
-from sprocketmq.store.consumequeue_format import ENTRY_SIZE, QueueEntry
-from sprocketmq.store.dispatch import Dispatcher
-from sprocketmq.store.queuecursor import QueueCursor
+from sprocketmq.protocol.record.record import BLANK
+from sprocketmq.store.dispatch.dispatch import Dispatcher
+from sprocketmq.store.queue.cursor import QueueCursor
+from sprocketmq.store.queue.format import ENTRY_SIZE, QueueEntry
 from sprocketmq.store.view.log import LogFile, LogView
 from sprocketmq.store.view.queue import QueueView
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sprocketmq.protocol.record import Record
-from sprocketmq.store.view import dispatch, recovery
+from sprocketmq.protocol.record.record import Record
+from sprocketmq.store.dispatch import record_dispatch
+from sprocketmq.store.view import recovery
 from sprocketmq.store.view.index import IndexBuilder, IndexShape, IndexView
 
 Indexes = list[IndexView | IndexBuilder]
@@ -20,10 +21,10 @@ class Reindex:
 
     def put_all(self, records: Iterable[Record]) -> None:
         for record in records:
-            if dispatch.in_queue(record):
+            if record_dispatch.in_queue(record):
                 self.queued_timestamp = record.store_timestamp
             if not self.indexes or record.commit_offset >= self.indexes[-1].header.end_offset:
-                for key_hash in dispatch.key_hashes(record, dispatch.properties_of(record)):
+                for key_hash in record_dispatch.key_hashes(record, record_dispatch.properties_of(record)):
                     self._to_write().put(key_hash, record.commit_offset, record.store_timestamp)
 
     def _to_write(self) -> IndexBuilder:

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from sprocketmq.errors import BodyError, StoreCorrupt
-from sprocketmq.protocol.compression import decompress
-from sprocketmq.protocol.properties import KEYS, TAGS, UNIQUE_KEY
-from sprocketmq.protocol.record import MAGIC_V1, MAGIC_V2, Record
-from sprocketmq.protocol.recordfields import record_fields
-from sprocketmq.protocol.sysflag import compression_type
+from sprocketmq.protocol.record.compression import decompress
+from sprocketmq.protocol.record.properties import KEYS, TAGS, UNIQUE_KEY
+from sprocketmq.protocol.record.record import MAGIC_V1, MAGIC_V2, Record
+from sprocketmq.protocol.record.record_json import record_fields
+from sprocketmq.protocol.record.sysflag import compression_type
+from sprocketmq.store.dispatch.record_dispatch import properties_of
 from sprocketmq.store.view import configs
-from sprocketmq.store.view.dispatch import properties_of
 from sprocketmq.store.view.index import IndexBuilder, IndexView
 from sprocketmq.store.view.log import Damage
-from sprocketmq.store.view.select import Unreadable
+from sprocketmq.store.view.scan_select import Unreadable
 from sprocketmq.store.view.source import ByteSource
 from sprocketmq.store.view.store import StoreView
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sprocketmq.store.consumequeue_format import ENTRY_SIZE
+from sprocketmq.store.queue.format import ENTRY_SIZE
 from sprocketmq.store.view.index import IndexShape, guess_shape
 from sprocketmq.store.view.log import LogFile
 from sprocketmq.store.view.queue import QueueFile

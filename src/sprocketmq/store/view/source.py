@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from sprocketmq.store.files import Disk
+from sprocketmq.store.files.files import Disk
 
 #: How much of a remote file is fetched at once; larger than any record.
 REMOTE_WINDOW = 8 * 1024 * 1024

@@ -13,14 +13,15 @@ from functools import cached_property
 from pathlib import Path
 
 from sprocketmq.errors import StoreCorrupt, StoreError
-from sprocketmq.protocol.hashing import index_key_hash
-from sprocketmq.protocol.record import Record
-from sprocketmq.store.checkpoint import Checkpoint, decode_checkpoint
-from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
-from sprocketmq.store.consumequeue_ext_format import MAX_UNIT_SIZE, ExtUnit, decode_unit, ext_offset
-from sprocketmq.store.consumequeue_format import QueueEntry
-from sprocketmq.store.layout import is_index_name
-from sprocketmq.store.view import dispatch, recovery, sizes
+from sprocketmq.protocol.record.hashing import index_key_hash
+from sprocketmq.protocol.record.record import Record
+from sprocketmq.store.dispatch import record_dispatch
+from sprocketmq.store.files.checkpoint import Checkpoint, decode_checkpoint
+from sprocketmq.store.files.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
+from sprocketmq.store.files.layout import is_index_name
+from sprocketmq.store.queue.ext_format import MAX_UNIT_SIZE, ExtUnit, decode_unit, ext_offset
+from sprocketmq.store.queue.format import QueueEntry
+from sprocketmq.store.view import recovery, sizes
 from sprocketmq.store.view.index import IndexView, find
 from sprocketmq.store.view.listing import list_queues, open_log, queue_files
 from sprocketmq.store.view.log import Damage
@@ -137,7 +138,7 @@ class StoreView:
             record = self.log.record(offset)
         except StoreCorrupt:
             return None
-        keys = dispatch.index_keys(record, dispatch.properties_of(record))
+        keys = record_dispatch.index_keys(record, record_dispatch.properties_of(record))
         return record if record.topic == topic and key in keys else None
 
     def _store_time(self, entry: QueueEntry) -> int:
@@ -180,7 +181,7 @@ class StoreView:
 
     def _vouched(self, record: Record) -> bool | None:
         """A store time alone may be that of an old record which an earlier recovery left behind the log's end."""
-        if not dispatch.in_queue(record):
+        if not record_dispatch.in_queue(record):
             return None
         if record.store_timestamp > self.stored_checkpoint.flushed_timestamp:
             return False
@@ -207,8 +208,8 @@ class StoreView:
         return passed
 
     def _dispatch(self, record: Record) -> None:
-        if dispatch.in_queue(record):
-            entry = dispatch.queue_entry(record, dispatch.properties_of(record), self.delays)
+        if record_dispatch.in_queue(record):
+            entry = record_dispatch.queue_entry(record, record_dispatch.properties_of(record), self.delays)
             self._again.room(record.topic, record.queue_id).add(record.queue_offset, entry)
 
     def _known_queue(self, topic: str, queue_id: int) -> QueueView | None:

@@ -3,13 +3,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest_asyncio
+from tests.unit.broker.support import Caller
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode
 from sprocketmq.remoting import Peer
 
 from ..conftest import Connect, StartBroker, broker, caller, clock, connect, start_broker
-from ..house import Caller
 
 __all__ = ["Connect", "StartBroker", "broker", "caller", "clock", "connect", "start_broker", "stranger"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 
 import pytest
+from tests.unit.broker.support import Caller
 
 from sprocketmq.codes import RequestCode, ResponseCode
-
-from ..house import Caller
 
 _TOPIC = {
     "topic": "T", "defaultTopic": "TBW102", "readQueueNums": 4, "writeQueueNums": 4, "perm": 6, "order": False,

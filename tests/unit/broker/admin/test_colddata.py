@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.unit.broker.pull.test_cold_data import started
+from tests.unit.broker.support import START_MS, Caller
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
 
-from ..house import START_MS, Caller
-from ..test_coldreads import started
 from .conftest import StartBroker
 
 UPDATE, REMOVE = RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG

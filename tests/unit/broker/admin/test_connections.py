@@ -1,12 +1,12 @@
 from __future__ import annotations
 
+from tests.unit.broker.support import START_MS, Caller, wants
+
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import LanguageCode, RequestCode, ResponseCode
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.connections import ConsumerConnection, ProducerConnection, ProducerTableInfo
 from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
-
-from ..house import START_MS, Caller, wants
 
 
 async def test_consumers_of_a_group(caller: Caller) -> None:

@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.broker.support import Caller
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.group import GroupForbidden, SubscriptionGroupConfig, SubscriptionGroupList
 from sprocketmq.protocol.command import Command
-from sprocketmq.store.configfiles import SubscriptionGroups
+from sprocketmq.store.files.config_files import SubscriptionGroups
 
 from ..conftest import StartBroker
-from ..house import Caller
 
 
 async def put(caller: Caller, group: SubscriptionGroupConfig) -> Command:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.broker.support import Caller
 
 from sprocketmq.broker.admin import CHANGES
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
 
 from ..conftest import StartBroker
-from ..house import Caller
 from .conftest import become_a_stranger
 
 #: What mqadmin 4.9.8 and 5.3.3 and rocketmq-dashboard send to a broker.

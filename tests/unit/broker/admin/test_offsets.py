@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.unit.broker.support import START_MS, Caller, FakeClock, fields, wants
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import LanguageCode, RequestCode, ResponseCode
@@ -13,7 +14,6 @@ from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.remoting import ProcessorTable, RemotingClient
 
 from ..conftest import StartBroker
-from ..house import START_MS, Caller, FakeClock, fields, wants
 from .conftest import parked_at
 
 TOPIC_OF_THREE = 3

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
+from tests.unit.broker.support import Caller
+
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.ha import HARuntimeInfo
 from sprocketmq.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
-
-from ..house import Caller
 
 
 async def test_what_slaves_copy(caller: Caller, broker: Broker) -> None:

@@ -3,10 +3,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.unit.broker.support import Caller
 
 from sprocketmq.codes import RequestCode, ResponseCode
-
-from ..house import Caller
 
 
 async def test_a_check_is_announced(caller: Caller) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.unit.broker.support import START_MS, Caller, FakeClock
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -14,7 +15,6 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 
 from ..conftest import StartBroker
-from ..house import START_MS, Caller, FakeClock
 from .conftest import parked_at
 
 

@@ -11,7 +11,7 @@ from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper, TopicQueueMappingInfo
 from sprocketmq.protocol.bodies.registration import RegisterBrokerBody
 from sprocketmq.protocol.bodies.topic import TopicConfig
-from sprocketmq.protocol.versions import V4_9_4, V5_0_0
+from sprocketmq.protocol.rocketmq_versions import V4_9_4, V5_0_0
 
 TOPICS = {
     "A": TopicConfig(topic_name="A", read_queue_nums=4, write_queue_nums=2, attributes={"+message.type": "FIFO x"}),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sprocketmq.protocol import javajson
+from sprocketmq.protocol import java_json
 from sprocketmq.protocol.bodies import decode, encode, encode_standard
 
 BODIES = json.loads((Path(__file__).parents[3] / "data" / "golden" / "json_bodies.json").read_text())
@@ -54,4 +54,4 @@ def test_a_recorded_body_is_written_back(sample: dict[str, str]) -> None:
     body: object = decode(body_class(sample["class"]), sample["body"])
     written = {encode(body).decode(), encode_standard(body).decode()}
     if sample["body"] not in written:
-        assert in_order(javajson.loads(encode(body))) == in_order(javajson.loads(sample["body"]))
+        assert in_order(java_json.loads(encode(body))) == in_order(java_json.loads(sample["body"]))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sprocketmq.protocol import bodies, javajson
+from sprocketmq.protocol import bodies, java_json
 from sprocketmq.protocol.bodies import decode, encode
 from sprocketmq.protocol.message_queue import MessageQueue
 
@@ -51,8 +51,8 @@ def test_a_body_is_written_back_as_java_wrote_it(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, sample in SAMPLES.items() if sample["default"]])
 def test_a_fresh_body_has_java_s_defaults(name: str) -> None:
-    expected = without_now(javajson.loads(SAMPLES[name]["default"] or ""))
-    fresh = javajson.loads(encode(DECLARED[name]()))
+    expected = without_now(java_json.loads(SAMPLES[name]["default"] or ""))
+    fresh = java_json.loads(encode(DECLARED[name]()))
     if name in ("QueueTimeSpan",):  # its texts are in local time
         expected = {key: value for key, value in expected.items() if not key.endswith("Str")}
         fresh = {key: value for key, value in fresh.items() if not key.endswith("Str")}

@@ -6,8 +6,8 @@ import pytest
 from tests.stores import NAMES, unpack
 
 from sprocketmq.spark.pipeline.audit import check_entries
-from sprocketmq.store.consumequeue_format import ENTRY_SIZE
-from sprocketmq.store.findings import Finding
+from sprocketmq.store.offline.verify_findings import Finding
+from sprocketmq.store.queue.format import ENTRY_SIZE
 from sprocketmq.store.view import StoreView
 
 

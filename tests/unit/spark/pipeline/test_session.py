@@ -6,7 +6,7 @@ from sprocketmq.spark.pipeline.session import explain
 
 OURS = """[PYTHON_DATA_SOURCE_ERROR] Failed to create: Traceback (most recent call last):
   File "worker.py", line 98, in worker_run
-sprocketmq.spark.options.OptionError: option 'damage' is one of fail, skip, column, not 'x'
+sprocketmq.spark.options.options.OptionError: option 'damage' is one of fail, skip, column, not 'x'
  SQLSTATE: 38000
 \tat org.apache.spark.Something(Some.scala:1)"""
 

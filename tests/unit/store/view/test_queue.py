@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sprocketmq.store.consumequeue_format import ENTRY, ENTRY_SIZE
+from sprocketmq.store.queue.format import ENTRY, ENTRY_SIZE
 from sprocketmq.store.view.queue import QueueFile, QueueView
 from sprocketmq.store.view.source import open_source
 

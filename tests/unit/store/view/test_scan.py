@@ -12,10 +12,10 @@ import pytest
 from tests.stores import GoldenStore, unpack
 
 from sprocketmq.errors import StoreCorrupt, StoreError
-from sprocketmq.protocol.columns import COLUMNS
+from sprocketmq.protocol.arrow.columns import COLUMNS
 from sprocketmq.store.view import Found, LogSplit, QueueSplit, Selection, StoreView, plan_splits, rows
-from sprocketmq.store.view.batches import OnDamage, Scan, ScanStats
-from sprocketmq.store.view.select import scan_log, scan_queues
+from sprocketmq.store.view.scan_batches import OnDamage, Scan, ScanStats
+from sprocketmq.store.view.scan_select import scan_log, scan_queues
 
 
 def scan(root: Path | str, on_damage: OnDamage = "fail", columns: tuple[str, ...] = COLUMNS, **selected: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from tests.stores import NAMES, GoldenStore, fingerprint, unpack
 
 from sprocketmq.errors import StoreError
-from sprocketmq.protocol.record import Record
+from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.view import ArrowSource, Damage, Sizes, StoreView
 from sprocketmq.store.view.rows import message_row, store_row
 

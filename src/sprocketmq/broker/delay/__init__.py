@@ -1,0 +1,1 @@
+"""Delay levels, timers, and recalling a timed message."""

@@ -1,0 +1,170 @@
+"""Delay levels: a message with DELAY rests in SCHEDULE_TOPIC_XXXX until its time has come.
+
+    queue          one per level, queue id = level - 1; its entries carry the time of delivery instead of a tag
+    progress       the queue offset that each level delivers next, in delayOffset.json
+    delivery       in the order of the queue, each as a new record in the message's own topic
+
+Within a level the times only grow, so one alarm per level is enough: it rings when the level's next entry is due. A
+level with nothing in it sleeps. After a stop nothing is delivered twice, nor after a kill while the index is on.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sprocketmq.broker.send.message import TRANSACTION_BITS, Message
+from sprocketmq.broker.system_topics.alarm import Alarm
+from sprocketmq.broker.system_topics.delivery import Deliveries, home_of, redirect
+from sprocketmq.broker.system_topics.numbers import number_in
+from sprocketmq.broker.system_topics.safe_progress import SafeProgress
+from sprocketmq.logs import Events
+from sprocketmq.protocol.bodies.data_version import DataVersion
+from sprocketmq.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC
+from sprocketmq.protocol.record.properties import DELAY, decode_properties
+from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT
+from sprocketmq.store.files.config_files import ConfigFile, DelayOffsets
+from sprocketmq.store.files.files import Clock
+from sprocketmq.store.log.append import PutResult
+from sprocketmq.store.queue.ext_format import is_ext_address
+from sprocketmq.store.queue.format import QueueEntry
+from sprocketmq.store.store import MessageStore
+
+events = Events(__name__)
+
+#: Deliveries in one turn of the loop: a backlog must not keep clients waiting.
+TURN = 200
+#: Before the next try, when the store takes no messages.
+_AFTER_REFUSAL_MS = 1000
+#: Before the next look, when a message is written but not readable yet.
+_UNREADABLE_MS = 50
+
+
+class _Level:
+    def __init__(self, number: int, delay_ms: int) -> None:
+        self.number = number
+        self.queue_id = number - 1
+        self.delay_ms = delay_ms
+        self.next_offset = 0
+        self.alarm: Alarm
+
+
+class Schedule:
+    def __init__(
+        self, store: MessageStore, file: ConfigFile[DelayOffsets], deliveries: Deliveries, clock: Clock
+    ) -> None:
+        self.progress = SafeProgress(store, self.offsets, self._write)
+        self._store = store
+        self._file = file
+        self._deliveries = deliveries
+        self._clock = clock
+        self._version = DataVersion(timestamp=clock.now_ms())
+        self._levels = [_Level(index + 1, delay) for index, delay in enumerate(store.config.delay_level_ms)]
+        self._gone: dict[int, int] = {}
+        for level in self._levels:
+            level.alarm = Alarm(f"delay level {level.number}", clock, partial(self._deliver, level))
+
+    def load(self) -> None:
+        kept = self._file.load()
+        if kept is None:
+            return
+        self._version = kept.data_version
+        self._gone = {number: offset for number, offset in kept.offset_table.items() if number > len(self._levels)}
+        for level in self._levels:
+            level.next_offset = kept.offset_table.get(level.number, 0)
+
+    def start(self) -> None:
+        for level in self._levels:
+            level.alarm.start()
+        self.deliver_due()
+
+    def deliver_due(self) -> None:
+        """Deliver now what is due on any level."""
+        for level in self._levels:
+            level.alarm.ring()
+
+    def stop(self) -> None:
+        for level in self._levels:
+            level.alarm.stop()
+        self.progress.save_now()
+
+    def offsets(self) -> dict[int, int]:
+        """What each level delivers next; a level that never had anything is left out."""
+        return self._gone | {level.number: level.next_offset for level in self._levels if level.next_offset}
+
+    def backlog(self) -> dict[int, tuple[int, int]]:
+        """Per level, what it delivers next and where its queue ends."""
+        return {
+            level.number: (level.next_offset, self._store.max_offset(SCHEDULE_TOPIC, level.queue_id))
+            for level in self._levels
+        }
+
+    # -- in ------------------------------------------------------------------------------------------------------------
+
+    def intercept(self, message: Message) -> None:
+        """Let a delayed message rest. One above the highest level waits as long as that."""
+        number = level_of(message)
+        if number <= 0 or message.sys_flag & TRANSACTION_BITS not in (0, TRANSACTION_COMMIT):
+            return
+        level = self._levels[min(number, len(self._levels)) - 1]
+        message.properties[DELAY] = str(level.number)
+        redirect(message, SCHEDULE_TOPIC, level.queue_id)
+        message.on_stored.append(partial(self._stored, level))
+
+    def _stored(self, level: _Level, result: PutResult) -> None:
+        if level.alarm.at_ms is None:
+            level.alarm.set(result.store_timestamp + level.delay_ms)
+
+    # -- out -----------------------------------------------------------------------------------------------------------
+
+    def _deliver(self, level: _Level) -> None:
+        """Deliver what is due, and set the alarm for what is not."""
+        now = self._clock.now_ms()
+        level.next_offset = max(level.next_offset, self._store.min_offset(SCHEDULE_TOPIC, level.queue_id))
+        for _ in range(TURN):
+            entry = self._store.reader.entry(SCHEDULE_TOPIC, level.queue_id, level.next_offset)
+            if entry is None:
+                self._rest(level)
+                return
+            due = self._due(level, entry, now)
+            if due > now:
+                level.alarm.set(due)
+                return
+            if not self._deliver_one(entry):
+                level.alarm.set(now + _AFTER_REFUSAL_MS)
+                return
+            level.next_offset += 1
+        level.alarm.set(now)
+
+    def _rest(self, level: _Level) -> None:
+        """Nothing more is readable here; what is written already will be in a moment."""
+        end = self._store.max_offset(SCHEDULE_TOPIC, level.queue_id)
+        level.next_offset = min(level.next_offset, end)
+        if self._store.dispatcher.queue(SCHEDULE_TOPIC, level.queue_id).next_offset > end:
+            level.alarm.set(self._clock.now_ms() + _UNREADABLE_MS)
+
+    def _due(self, level: _Level, entry: QueueEntry, now: int) -> int:
+        """When it is delivered. A time beyond the level's delay cannot be: the clock was set back since."""
+        code = entry.tags_code
+        if is_ext_address(code) and self._store.exts is not None:
+            unit = self._store.exts.unit(SCHEDULE_TOPIC, level.queue_id, code)
+            code = now if unit is None else unit.tags_code
+        return code if code <= now + level.delay_ms else now
+
+    def _deliver_one(self, entry: QueueEntry) -> bool:
+        """Whether the entry is dealt with; what cannot be delivered at all is logged and passed over."""
+        record = None if entry.is_filler else self._store.reader.record_at(entry.commit_offset)
+        properties = {} if record is None else decode_properties(record.properties)
+        home = home_of(properties)
+        if record is None or home is None or home.topic == TRANSACTION_HALF_TOPIC:
+            events.warning("delayed message passed over", commit_offset=entry.commit_offset)
+            return True
+        return self._deliveries.deliver(record, home, properties)
+
+    def _write(self, offsets: dict[int, int]) -> None:
+        self._version = self._version.next(self._clock.now_ms())
+        self._file.save(DelayOffsets(offset_table=offsets, data_version=self._version))
+
+
+def level_of(message: Message) -> int:
+    """The level that DELAY asks for; 0 where it asks for none."""
+    return number_in(message.properties.get(DELAY)) or 0

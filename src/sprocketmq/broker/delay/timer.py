@@ -1,0 +1,337 @@
+"""Delays of any length: a message that asks for a time (see `timed`) rests until its second is over.
+
+    rmq_sys_wheel_timer    the messages, in queue 0, each with its time in TIMER_OUT_MS
+    timer log              for each of them a unit that says where it is
+    timer wheel            for each second the chain of its units
+    timercheck             up to when timers were delivered, and how far the queue was read
+
+    send -> queue --enqueue--> log and wheel --its second is over--> the message's own topic
+
+Nothing of a timer is kept in memory. TIMER_OUT_MS is the second before the time asked for, and a second is delivered
+when it is over, so no message comes early. One beyond the roll window gets a unit at an earlier time; then it goes to
+the timer topic again. A recalled message is met by a delete unit in the same second, see `recall`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from array import array
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from sprocketmq.broker.metrics.stats import Stats
+from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.system_topics.alarm import Alarm
+from sprocketmq.broker.system_topics.delivery import Deliveries, Home, home_of
+from sprocketmq.broker.system_topics.numbers import number_in
+from sprocketmq.broker.system_topics.safe_progress import SafeProgress
+from sprocketmq.broker.system_topics.topic_counts import Resting
+from sprocketmq.logs import Events
+from sprocketmq.protocol.names import TIMER_TOPIC
+from sprocketmq.protocol.record.hashing import string_hash
+from sprocketmq.protocol.record.properties import (
+    REAL_TOPIC,
+    TIMER_DEL_UNIQKEY,
+    TIMER_DEQUEUE_MS,
+    TIMER_ENQUEUE_MS,
+    TIMER_OUT_MS,
+    TIMER_ROLL_TIMES,
+    UNIQUE_KEY,
+    decode_properties,
+)
+from sprocketmq.protocol.record.record import Record
+from sprocketmq.store.files.files import Clock, Files
+from sprocketmq.store.store import MessageStore
+from sprocketmq.store.timer.link import tally_units
+from sprocketmq.store.timer.log import DEFAULT, DELETE, ROLL, UNIT_SIZE, TimerCheck, TimerLog, Unit, read_timer_check
+from sprocketmq.store.timer.wheel import NONE, SLOTS, TimerWheel
+
+events = Events(__name__)
+
+#: Messages in one turn of the loop.
+TURN = 200
+QUEUE = 0
+_AFTER_REFUSAL_MS = 1000
+_UNREADABLE_MS = 50
+_ENQUEUED, _DEQUEUED = "timers enqueued", "timers dequeued"
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A second that is being delivered: its units, oldest last, and what is recalled of it."""
+
+    positions: array[int]
+    deleted: frozenset[str]
+
+
+class Timer:
+    def __init__(
+        self, settings: Settings, store: MessageStore, files: Files, deliveries: Deliveries, stats: Stats,
+        resting: Resting, topics: Callable[[], Iterable[str]], clock: Clock,
+    ) -> None:  # fmt: skip
+        root = store.layout.root
+        self.alarm = Alarm("timer", clock, self._turn)
+        self.progress = SafeProgress(store, self._progress, self._save)
+        self._settings = settings
+        self._store = store
+        self._files = files
+        self._deliveries = deliveries
+        self._stats = stats
+        self.resting = resting
+        self._topics = topics
+        self._enqueued, self._dequeued = stats.part(_ENQUEUED), stats.part(_DEQUEUED)
+        self._clock = clock
+        self._precision = settings.current.timer_precision_ms
+        self._check_path: Path = store.layout.config / "timercheck"
+        self._wheel_path, self._log_path = root / "timerwheel", root / "timerlog"
+        self.check = TimerCheck()
+        self._wheel: TimerWheel | None = None
+        self._log: TimerLog | None = None
+        self._pending = 0
+        self.read_time = 0
+        self._queue_offset = 0
+        self._due: _Due | None = None
+        self._saver = ThreadPoolExecutor(1, "save-timers")
+
+    # -- across restarts -----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self.check = read_timer_check(self._files, self._check_path)
+        now = self._whole(self._clock.now_ms())
+        self.read_time = max(self.check.read_time, now - SLOTS // 2 * self._precision) if self.check.read_time else now
+        self._queue_offset = self.check.queue_offset
+        if self._files.exists(self._wheel_path):
+            self._open()
+        self.alarm.start()
+        self.alarm.ring()
+
+    def stop(self) -> None:
+        self.alarm.stop()
+        if self._wheel is None or self._log is None:
+            return
+        self.progress.save_now()
+        self.resting.save()
+        self._saver.shutdown(wait=True)
+        self._wheel.close()
+        self._log.close()
+
+    def save_resting(self) -> None:
+        """A broker that never had a timer writes no file."""
+        if self._wheel is not None:
+            self.resting.save()
+
+    def figures(self) -> dict[str, str]:
+        """For an operator: seconds of delay, timers that rest in the wheel, messages that are not in it yet, rates."""
+        behind = self._store.max_offset(TIMER_TOPIC, QUEUE) - self._queue_offset
+        late_ms = self._whole(self._clock.now_ms()) - self.delivered_ms
+        return {
+            "timerReadBehind": str(max(late_ms, 0) // 1000),
+            "timerCongestNum": str(self._pending),
+            "timerOffsetBehind": str(max(behind, 0)),
+            "timerEnqueueTps": str(self._stats.tps_of_part(_ENQUEUED)),
+            "timerDequeueTps": str(self._stats.tps_of_part(_DEQUEUED)),
+        }
+
+    def _open(self) -> tuple[TimerWheel, TimerLog]:
+        if self._wheel is not None and self._log is not None:
+            return self._wheel, self._log
+        self._wheel = TimerWheel(self._files, self._wheel_path, self._precision)
+        self._log = TimerLog(self._files, self._log_path)
+        last = self._log.last()
+        record = None if last is None else self._store.reader.record_at(last.commit_offset)
+        if record is not None and record.topic == TIMER_TOPIC:
+            self._queue_offset = max(self._queue_offset, record.queue_offset + 1)
+        if not self._store.report.clean:
+            self._relink(self._wheel, self._log)
+        if not self._store.report.clean or not self.resting.load():
+            self._recount(self._log)
+        self._pending = self._wheel.timers_from(self.read_time)
+        return self._wheel, self._log
+
+    def _relink(self, wheel: TimerWheel, log: TimerLog) -> None:
+        """After a crash the wheel may be behind or ahead of the log: build what is still to come from the log."""
+        wheel.clear_from(self.read_time)
+        wheel.link(log.runs(log.begin), self.read_time)
+
+    def _recount(self, log: TimerLog) -> None:
+        """How many rest for each topic; a unit knows its topic by the hash alone."""
+        names = {string_hash(topic): topic for topic in self._topics()}
+        found: dict[int, int] = {}
+        for _position, units in log.runs(log.begin):
+            tally_units(units, self.read_time, found)
+        self.resting.begin({names[each]: count for each, count in found.items() if each in names})
+
+    def _progress(self) -> tuple[int, int, int]:
+        return self.read_time, 0 if self._log is None else self._log.end, self._queue_offset
+
+    def _save(self, progress: tuple[int, int, int]) -> None:
+        """On a thread, for it waits for the disk."""
+        read_time, position, queue_offset = progress
+        self.check = TimerCheck(
+            read_time=read_time, log_position=position, queue_offset=queue_offset, master_queue_offset=queue_offset,
+            state_version=self.check.state_version, timestamp=self._clock.now_ms(), counter=self.check.counter + 1,
+        )  # fmt: skip
+        self._saver.submit(self._write, self.check)
+
+    def _write(self, check: TimerCheck) -> None:
+        """Wheel and log first: what `timercheck` says is behind us must not be missing from them."""
+        if self._wheel is None or self._log is None:
+            return
+        try:
+            self._log.sync()
+            self._wheel.sync()
+            self._files.write_bytes(self._check_path, check.encode())
+            self._log.remove_before(self._store.log.min_offset)
+        except OSError as error:
+            events.error("timers not saved", error)
+
+    # -- in ------------------------------------------------------------------------------------------------------------
+
+    def arrived(self) -> None:
+        """A message has come to the timer topic."""
+        self.alarm.set(self._clock.now_ms())
+
+    def _enqueue(self) -> None:
+        """Put what came to the timer topic on the wheel."""
+        self._queue_offset = max(self._queue_offset, self._store.min_offset(TIMER_TOPIC, QUEUE))
+        for _ in range(TURN):
+            entry = self._store.reader.entry(TIMER_TOPIC, QUEUE, self._queue_offset)
+            if entry is None:
+                return
+            record = None if entry.is_filler else self._store.reader.record_at(entry.commit_offset)
+            if record is not None and not self._put(record):
+                return
+            self._queue_offset += 1
+
+    def _put(self, record: Record) -> bool:
+        properties = decode_properties(record.properties)
+        time = number_in(properties.get(TIMER_OUT_MS))
+        if time is None:
+            events.warning("timer passed over", commit_offset=record.commit_offset)
+            return True
+        now = self._whole(self._clock.now_ms())
+        deletes = TIMER_DEL_UNIQKEY in properties
+        if time < self.read_time:  # its second is over already
+            return deletes or self._deliver(record, properties, self._clock.now_ms())
+        magic, time = self._rolled(DEFAULT, time, now)
+        wheel, log = self._open()
+        unit = Unit(
+            UNIT_SIZE, wheel.get(time).last, magic | (DELETE if deletes else 0), now, time - now, record.commit_offset,
+            record.size, string_hash(properties.get(REAL_TOPIC, "")), 0,
+        )  # fmt: skip
+        wheel.add(time, log.append(unit), -1 if deletes else 1)
+        self._pending += 1
+        self._enqueued.count += 1
+        if not deletes:
+            self.resting.add(properties.get(REAL_TOPIC, ""), 1)
+        return True
+
+    def _rolled(self, magic: int, time: int, now: int) -> tuple[int, int]:
+        """A time beyond the window is rolled: to its end, or to its half when what would be left is little."""
+        window = self._settings.current.timer_roll_window_slot * self._precision
+        if time - now < window:
+            return magic, time
+        rest = time - now - window
+        step = window // 2 if rest < window // 3 else window
+        return magic | ROLL, self._whole(now + step)
+
+    # -- out -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def delivered_ms(self) -> int:
+        """Every timer before this time is delivered; while none is set, that is so of any time that is over."""
+        if self._pending > 0 or self._store.dispatcher.queue(TIMER_TOPIC, QUEUE).next_offset > self._queue_offset:
+            return self.read_time
+        return max(self.read_time, self._whole(self._clock.now_ms()))
+
+    def _turn(self) -> None:
+        self._enqueue()
+        now = self._clock.now_ms()
+        delivered = self._dequeue(now)
+        behind = self._store.dispatcher.queue(TIMER_TOPIC, QUEUE).next_offset - self._queue_offset
+        if not delivered:
+            self.alarm.set(now + _AFTER_REFUSAL_MS)
+        elif self._due is not None or self._store.max_offset(TIMER_TOPIC, QUEUE) > self._queue_offset:
+            self.alarm.set(now)
+        elif behind > 0:
+            self.alarm.set(now + _UNREADABLE_MS)
+        elif self._pending > 0:
+            self.alarm.set(self.read_time + self._precision)
+        if self._log is not None and self._progress() != (
+            self.check.read_time, self.check.log_position, self.check.queue_offset
+        ):  # fmt: skip
+            asyncio.get_running_loop().call_soon(self.progress.begin)
+
+    def _dequeue(self, now: int) -> bool:
+        """Deliver every second that is over; False when the store takes no messages."""
+        if self._pending <= 0 or self._wheel is None:
+            self.read_time = max(self.read_time, self._whole(now))
+            return True
+        left = TURN
+        while self.read_time + self._precision <= now and left > 0:
+            due = self._due = self._due or self._begin(self.read_time)
+            while due is not None and due.positions and left > 0:
+                if not self._ring(due):
+                    return False
+                due.positions.pop()
+                self._pending -= 1
+                left -= 1
+            if due is None or not due.positions:
+                self._due = None
+                self.read_time += self._precision
+        return True
+
+    def _begin(self, time: int) -> _Due | None:
+        """The units of a second; the chain leads from the newest to the oldest."""
+        wheel, log = self._open()
+        position = wheel.get(time).last
+        positions, deleted = array("q"), set[str]()
+        while position != NONE and (unit := log.get(position)) is not None:
+            positions.append(position)
+            if unit.magic & DELETE and not unit.magic & ROLL:
+                deleted.add(self._deleted_key(unit))
+            position = unit.previous
+        return _Due(positions, frozenset(deleted)) if positions else None
+
+    def _deleted_key(self, unit: Unit) -> str:
+        record = self._store.reader.record_at(unit.commit_offset)
+        return "" if record is None else decode_properties(record.properties).get(TIMER_DEL_UNIQKEY, "")
+
+    def _ring(self, due: _Due) -> bool:
+        """Deliver or roll one timer; whether it is dealt with."""
+        _, log = self._open()
+        unit = log.get(due.positions[-1])
+        record = None if unit is None else self._store.reader.record_at(unit.commit_offset)
+        if unit is None or record is None or record.topic != TIMER_TOPIC:
+            events.warning("timer lost its message", position=due.positions[-1])
+            return True
+        properties = decode_properties(record.properties)
+        dealt = self._deal(unit, record, properties, due.deleted)
+        if dealt:
+            self._dequeued.count += 1
+            if not unit.magic & DELETE:
+                self.resting.add(properties.get(REAL_TOPIC, ""), -1)
+        return dealt
+
+    def _deal(self, unit: Unit, record: Record, properties: dict[str, str], deleted: frozenset[str]) -> bool:
+        if unit.magic & ROLL:
+            properties[TIMER_ROLL_TIMES] = str((number_in(properties.get(TIMER_ROLL_TIMES)) or 0) + 1)
+            return self._deliveries.deliver(record, Home(TIMER_TOPIC, QUEUE), properties)
+        key = properties.get(UNIQUE_KEY, "")
+        if unit.magic & DELETE or key in deleted or f"{properties.get(REAL_TOPIC)}+{key}" in deleted:
+            return True
+        return self._deliver(record, properties, unit.write_time)
+
+    def _deliver(self, record: Record, properties: dict[str, str], enqueued_ms: int) -> bool:
+        home = home_of(properties)
+        if home is None:
+            events.warning("timer passed over", commit_offset=record.commit_offset)
+            return True
+        properties[TIMER_ENQUEUE_MS] = str(enqueued_ms)
+        properties[TIMER_DEQUEUE_MS] = str(self._clock.now_ms())
+        return self._deliveries.deliver(record, home, properties)
+
+    def _whole(self, time_ms: int) -> int:
+        return time_ms // self._precision * self._precision

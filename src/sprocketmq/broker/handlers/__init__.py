@@ -1,0 +1,1 @@
+"""Requests that need no room of their own."""

@@ -1,0 +1,1 @@
+"""Counting, and showing what was counted."""

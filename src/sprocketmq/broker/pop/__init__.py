@@ -1,0 +1,1 @@
+"""POP: take, acknowledge, revive."""

@@ -1,0 +1,152 @@
+"""Orderly POP: what was taken of each queue and is not settled yet.
+
+A queue gives nothing more to its group while a message of the last take is neither acknowledged nor visible again. The
+group's offset moves to the first that is not acknowledged; when the time is over, the next take begins there, and
+whoever waits for the queue is told. An offset that somebody else has set ends the take. What is taken is kept in
+consumerOrderInfo.json and outlives a restart. It is saved with the offsets, every `flushConsumerOffsetInterval`, as
+RocketMQ saves it: a kill forgets the takes since, and their queues are free.
+
+An answer says how often its messages were taken before, as `flag qoQUEUE%OFFSET times` for each that was, and for the
+queue as `flag QUEUE times` the least of them; clients show it as the reconsume times.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from pathlib import Path
+
+from sprocketmq.broker.pop.records import NORMAL
+from sprocketmq.broker.pop.takes import Key, Take, takes_from_tree, takes_to_tree
+from sprocketmq.broker.system_topics.alarm import Alarm
+from sprocketmq.broker.tables.offsets import ConsumerOffsets
+from sprocketmq.errors import BodyError
+from sprocketmq.logs import Events
+from sprocketmq.store.files.config_files import json_file
+from sprocketmq.store.files.files import Clock, Files
+
+events = Events(__name__)
+
+
+class PopOrder:
+    """`on_free` is told of every queue (topic, queue id) that may be taken from again."""
+
+    def __init__(self, offsets: ConsumerOffsets, files: Files, folder: Path, clock: Clock) -> None:
+        self.on_free: Callable[[str, int], object] = lambda _topic, _queue_id: None
+        self.alarm = Alarm("pop order", clock, self._ring)
+        self._offsets = offsets
+        self._clock = clock
+        self._takes: dict[Key, Take] = {}
+        self._ends: list[tuple[int, Key]] = []
+        self._times_set: dict[Key, int] = {}
+        self._file = json_file(files, folder / "consumerOrderInfo.json")
+        self._changed = True
+
+    # -- across restarts ----------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """A file that says something else is no reason not to start: its queues are free."""
+        try:
+            takes = dict(takes_from_tree(self._file.load() or {}))
+        except BodyError as error:
+            events.warning("orderly takes forgotten", reason=error)
+            return
+        self._takes = {key: take for key, take in takes.items() if take.open}
+        for key, take in self._takes.items():
+            self._wake_at(take.free_ms, key)
+
+    def save(self) -> None:
+        """Write the file when something changed since the last time."""
+        if self._changed:
+            self._changed = False
+            self._file.save(takes_to_tree(self._takes))
+
+    # -- takes --------------------------------------------------------------------------------------------------------
+
+    def is_blocked(self, topic: str, group: str, queue_id: int, attempt_id: str | None) -> bool:
+        """The same attempt may take again what it did not hear of."""
+        take = self._takes.get((topic, group, queue_id))
+        if take is None or (attempt_id and attempt_id == take.attempt_id):
+            return False
+        if self._was_moved(take, topic, group, queue_id):
+            del self._takes[topic, group, queue_id]
+            return False
+        return self._clock.now_ms() < take.free_ms
+
+    def taken(
+        self, topic: str, group: str, queue_id: int, offsets: list[int], next_offset: int, pop_time: int,
+        invisible_time: int, attempt_id: str | None,
+    ) -> list[str]:  # fmt: skip
+        """Note a take; how often its messages were taken before, in the form of an answer."""
+        key = topic, group, queue_id
+        times = self._times(self._takes.get(key), offsets, attempt_id)
+        take = Take(offsets, next_offset, pop_time, pop_time + invisible_time, attempt_id, times, self._clock.now_ms())
+        self._takes[key] = take
+        self._changed = True
+        self._offsets.commit(group, topic, queue_id, offsets[0])
+        self._wake_at(take.free_ms, key)
+        least = min(times.values()) if len(times) == len(offsets) else 0
+        each = [f"{NORMAL} qo{queue_id}%{offset} {count}" for offset, count in times.items()]
+        return [*each, f"{NORMAL} {queue_id} {least}"]
+
+    def ack(self, topic: str, group: str, queue_id: int, offset: int, pop_time: int) -> None:
+        """An acknowledgement of an earlier take changes nothing."""
+        take = self._takes.get((topic, group, queue_id))
+        if take is None or take.pop_time != pop_time or offset not in take.offsets:
+            return
+        take.acked.add(offset)
+        take.touched_ms, self._changed = self._clock.now_ms(), True
+        self._offsets.commit(group, topic, queue_id, take.commit_offset)
+        if not take.open:
+            del self._takes[topic, group, queue_id]
+        if self._clock.now_ms() >= take.free_ms:
+            self.on_free(topic, queue_id)
+        else:  # perhaps earlier than before
+            self._wake_at(take.free_ms, (topic, group, queue_id))
+
+    def hide(self, topic: str, group: str, queue_id: int, offset: int, pop_time: int, until_ms: int) -> None:
+        """Keep one message hidden until then."""
+        take = self._takes.get((topic, group, queue_id))
+        if take is not None and take.pop_time == pop_time:
+            take.later[offset] = until_ms
+            self._changed = True
+            self._wake_at(take.free_ms, (topic, group, queue_id))
+
+    def _was_moved(self, take: Take, topic: str, group: str, queue_id: int) -> bool:
+        if self._offsets.is_reset(group, topic, queue_id):
+            return True
+        return self._offsets.query(group, topic, queue_id) != take.commit_offset
+
+    def _times(self, before: Take | None, offsets: list[int], attempt_id: str | None) -> dict[int, int]:
+        if before is None:
+            return {}
+        if attempt_id and attempt_id == before.attempt_id:
+            return before.times
+        again = [offset for offset in offsets if offset in before.offsets]
+        return {offset: before.times.get(offset, 0) + 1 for offset in again}
+
+    # -- when the time is over ----------------------------------------------------------------------------------------
+
+    def _wake_at(self, at_ms: int, key: Key) -> None:
+        """One time for each queue: when it comes and the queue is taken again, the next is set."""
+        if at_ms < self._times_set.get(key, at_ms + 1):
+            self._times_set[key] = at_ms
+            heapq.heappush(self._ends, (at_ms, key))
+            self.alarm.set(self._ends[0][0])
+
+    def _ring(self) -> None:
+        now = self._clock.now_ms()
+        while self._ends and self._ends[0][0] <= now:
+            at_ms, key = heapq.heappop(self._ends)
+            if self._times_set.get(key) == at_ms:
+                del self._times_set[key]
+                self._end(key, now)
+        if self._ends:
+            self.alarm.set(self._ends[0][0])
+
+    def _end(self, key: Key, now: int) -> None:
+        take = self._takes.get(key)
+        if take is not None and take.free_ms <= now:
+            self.on_free(key[0], key[2])
+        elif take is not None:
+            self._wake_at(take.free_ms, key)

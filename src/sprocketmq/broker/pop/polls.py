@@ -1,0 +1,88 @@
+"""POP requests that found nothing and wait for a message in any of several queues."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from sprocketmq.broker.pull.long_polling import LongPolls
+from sprocketmq.broker.settings import Settings
+from sprocketmq.protocol.command import Command
+from sprocketmq.remoting import Connection
+
+Place = tuple[str, int]
+
+
+class Waiting:
+    """`look` answers when there is something, and, told that it is late, in any case."""
+
+    def __init__(self, connection: Connection, look: Callable[[bool], Command | None], places: Sequence[Place]) -> None:
+        self.connection = connection
+        self.look = look
+        self.places = places
+        self.woken = False
+        self.timer: asyncio.TimerHandle | None = None
+
+
+class PopPolls:
+    def __init__(self, settings: Settings, long_polls: LongPolls) -> None:
+        self._settings = settings
+        self._long_polls = long_polls
+        self._places: dict[Place, set[Waiting]] = {}
+        self._waiting: set[Waiting] = set()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def count(self, places: Sequence[Place]) -> int:
+        return len({waiting for place in places for waiting in self._places.get(place, ())})
+
+    def park(self, waiting: Waiting, seconds: float) -> bool:
+        """False when too many wait already, on the whole or on one of its queues."""
+        config = self._settings.current
+        crowded = any(len(self._places.get(place, ())) >= config.pop_polling_size for place in waiting.places)
+        if crowded or len(self._waiting) >= config.max_pop_polling_size:
+            return False
+        self._waiting.add(waiting)
+        for place in waiting.places:
+            if place not in self._places:
+                self._places[place] = set()
+                self._long_polls.listen(*place, self.wake)
+            self._places[place].add(waiting)
+        waiting.timer = asyncio.get_running_loop().call_later(seconds, self._serve, waiting, True)
+        return True
+
+    def wake_all(self) -> None:
+        """Answer everyone now: the broker is stopping."""
+        for waiting in list(self._waiting):
+            self._serve(waiting, True)
+
+    def wake(self, topic: str, queue_id: int) -> None:
+        """A message has come, or may be taken again: those who wait look at the end of this turn of the loop."""
+        for waiting in self._places.get((topic, queue_id), ()):
+            if not waiting.woken:
+                waiting.woken = True
+                asyncio.get_running_loop().call_soon(self._serve, waiting, False)
+
+    def _serve(self, waiting: Waiting, late: bool) -> None:
+        if waiting not in self._waiting:
+            return
+        waiting.woken = False
+        reply = None if waiting.connection.closed else waiting.look(late)
+        if reply is None and not late and not waiting.connection.closed:
+            return
+        self._forget(waiting)
+        if reply is not None:
+            waiting.connection.reply(reply)
+
+    def _forget(self, waiting: Waiting) -> None:
+        self._waiting.discard(waiting)
+        if waiting.timer is not None:
+            waiting.timer.cancel()
+        for place in waiting.places:
+            others = self._places.get(place)
+            if others is not None:
+                others.discard(waiting)
+                if not others:
+                    del self._places[place]
+                    self._long_polls.unlisten(*place)

@@ -1,0 +1,175 @@
+"""Giving back what POP handed out and nobody acknowledged.
+
+Check points and acknowledgements come to the revive topic when their time has come. A check point waits there a little
+for the last acknowledgements; each of its messages that has none then goes to the group's retry topic, with one more
+try. What the group CID_RMQ_SYS_REVIVE_GROUP has committed is settled; the rest is read again after a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import orjson
+
+from sprocketmq.broker.pop.records import ACK, BATCH_ACK, CHECK_POINT, CheckPoint, Key, PopAck
+from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.system_topics.delivery import HOPELESS, Home, message_of
+from sprocketmq.broker.system_topics.safe_progress import SafeProgress
+from sprocketmq.broker.tables.offsets import ConsumerOffsets
+from sprocketmq.broker.tables.topics import TopicTable
+from sprocketmq.logs import Events
+from sprocketmq.protocol import names
+from sprocketmq.protocol.record.properties import (
+    FIRST_POP_TIME,
+    TAGS,
+    TIMER_DELIVER_MS,
+    UNIQUE_KEY,
+    decode_properties,
+)
+from sprocketmq.protocol.record.record import Record
+from sprocketmq.store.files.files import Clock
+from sprocketmq.store.log.append import PutResult
+from sprocketmq.store.store import MessageStore
+
+events = Events(__name__)
+
+GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
+#: A check point comes this much before its time, and waits this long after it for acknowledgements.
+EARLY_MS, LATE_MS = 1000, 2000
+#: Entries and messages in one turn of the loop.
+TURN = 500
+
+
+class Revive:
+    """`put` stores a message of the broker's own, with its timer; `timer_time` is up to when timers were delivered."""
+
+    def __init__(
+        self, settings: Settings, store: MessageStore, topics: TopicTable, offsets: ConsumerOffsets, clock: Clock,
+        put: Callable[[Message], PutResult], timer_time: Callable[[], int],
+    ) -> None:  # fmt: skip
+        self.topic = f"rmq_sys_REVIVE_LOG_{settings.current.broker_cluster_name}"
+        self.progress = SafeProgress(store, self._progress, self._commit)
+        self._settings = settings
+        self._store = store
+        self._topics = topics
+        self._offsets = offsets
+        self._clock = clock
+        self._put = put
+        self._timer_time = timer_time
+        self._queues = [_ReviveQueue(number) for number in range(settings.current.revive_queue_num)]
+        self._next_queue = 0
+
+    # -- in ------------------------------------------------------------------------------------------------------------
+
+    def next_queue(self) -> int:
+        """The revive queue for the next check point; each in turn."""
+        self._next_queue = (self._next_queue + 1) % len(self._queues)
+        return self._next_queue
+
+    def put_check_point(self, check_point: CheckPoint, revive_queue_id: int) -> bool:
+        time = check_point.revive_time - EARLY_MS
+        return self._write(revive_queue_id, CHECK_POINT, check_point.unique_key, check_point.encode(), time)
+
+    def put_ack(self, ack: PopAck, revive_queue_id: int, revive_time: int) -> bool:
+        return self._write(revive_queue_id, ack.tag, ack.unique_key, ack.encode(), revive_time)
+
+    def _write(self, queue_id: int, tag: str, key: str, body: bytes, time: int) -> bool:
+        message = Message(
+            topic=self.topic,
+            queue_id=queue_id % len(self._queues),
+            body=body,
+            properties={TAGS: tag, UNIQUE_KEY: key, TIMER_DELIVER_MS: str(max(0, time))},
+            born_timestamp=self._clock.now_ms(),
+            born_host=self._store.appender.store_host,
+        )
+        return self._put(message).ok
+
+    # -- out -----------------------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        for queue in self._queues:
+            known = self._offsets.query(GROUP, self.topic, queue.number) or 0
+            queue.next_offset = max(known, self._store.min_offset(self.topic, queue.number))
+
+    def run(self) -> None:
+        """Read what came and give back what is due; called every `reviveInterval`."""
+        now = self._clock.now_ms()
+        for queue in self._queues:
+            self._read(queue)
+            self._revive(queue, now)
+
+    def _read(self, queue: _ReviveQueue) -> None:
+        for _ in range(TURN):
+            entry = self._store.reader.entry(self.topic, queue.number, queue.next_offset)
+            if entry is None:
+                return
+            record = None if entry.is_filler else self._store.reader.record_at(entry.commit_offset)
+            if record is not None:
+                self._note(queue, record)
+            queue.next_offset += 1
+
+    def _note(self, queue: _ReviveQueue, record: Record) -> None:
+        tag = decode_properties(record.properties).get(TAGS)
+        try:
+            body = orjson.loads(record.body)
+            if tag == CHECK_POINT:
+                check_point = CheckPoint.decode(body)
+                queue.waiting.setdefault(check_point.key, (record.queue_offset, check_point))
+            elif tag in (ACK, BATCH_ACK):
+                ack = PopAck.decode(body)
+                if ack.key in queue.waiting:
+                    queue.waiting[ack.key][1].acked.update(ack.offsets)
+        except (ValueError, KeyError, TypeError) as error:
+            events.warning("revive record passed over", commit_offset=record.commit_offset, reason=error)
+
+    def _revive(self, queue: _ReviveQueue, now: int) -> None:
+        for key, (_offset, check_point) in list(queue.waiting.items())[:TURN]:
+            due = check_point.revive_time + LATE_MS
+            if now < due or self._timer_time() <= check_point.revive_time:
+                continue
+            for offset in check_point.offsets:
+                if offset not in check_point.acked and not self._give_back(check_point, offset):
+                    return  # the store takes no messages: what was given back is not given twice
+                check_point.acked.add(offset)
+            del queue.waiting[key]
+
+    def _give_back(self, check_point: CheckPoint, offset: int) -> bool:
+        """Whether the message is dealt with."""
+        entry = self._store.reader.entry(check_point.topic, check_point.queue_id, offset)
+        record = None if entry is None or entry.is_filler else self._store.reader.record_at(entry.commit_offset)
+        if record is None:
+            events.warning("popped message is gone", topic=check_point.topic, queue_offset=offset)
+            return True
+        topic = check_point.topic
+        if not names.is_retry_topic(topic):
+            topic = names.pop_retry_topic(check_point.group, topic)
+        self._topics.create_own(topic, 1)
+        properties = decode_properties(record.properties)
+        properties.setdefault(FIRST_POP_TIME, str(check_point.pop_time))
+        message = message_of(record, Home(topic, 0), properties)
+        message.reconsume_times += 1
+        result = message.put_to(self._store)
+        return result.ok or result.status in HOPELESS
+
+    # -- progress ------------------------------------------------------------------------------------------------------
+
+    def _progress(self) -> dict[int, int]:
+        found = {
+            queue.number: min((offset for offset, _ in queue.waiting.values()), default=queue.next_offset)
+            for queue in self._queues
+        }
+        return {number: offset for number, offset in found.items() if offset}
+
+    def _commit(self, progress: dict[int, int]) -> None:
+        for number, offset in progress.items():
+            self._offsets.commit(GROUP, self.topic, number, offset)
+
+
+class _ReviveQueue:
+    """`waiting` are the check points that are not settled, with their offsets, in their order."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.next_offset = 0
+        self.waiting: dict[Key, tuple[int, CheckPoint]] = {}

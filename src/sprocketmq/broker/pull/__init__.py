@@ -1,0 +1,1 @@
+"""Pulls, from the frame to the answer, with long polling."""

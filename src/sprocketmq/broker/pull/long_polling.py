@@ -1,0 +1,170 @@
+"""Pulls that found nothing and wait for a message.
+
+A parked pull belongs to one queue. Dispatch tells of each message that comes to a queue where someone is parked, and
+only there. The message is held against the pull's filter first, so that one that does not match wakes nobody: the pull
+then merely waits further on. What is woken runs at the end of this turn of the loop, so that messages that came
+together leave together. One timer serves all deadlines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable
+
+from sprocketmq.broker.tables.subscriptions import Wanted, matches
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.requests.pull import PullRequest
+from sprocketmq.remoting import Connection
+from sprocketmq.store.store import MessageStore
+
+
+class Parked:
+    """A pull that waits. `pull.queue_offset` moves on past messages that are not for it."""
+
+    __slots__ = ("connection", "deadline", "done", "pull", "request", "wanted")
+
+    def __init__(
+        self, connection: Connection, request: Command, pull: PullRequest, wanted: Wanted, deadline: float
+    ) -> None:
+        self.connection = connection
+        self.request = request
+        self.pull = pull
+        self.wanted = wanted
+        self.deadline = deadline
+        self.done = False
+
+
+#: Told that a message has come to a queue.
+Arrived = Callable[[str, int], object]
+
+
+class LongPolls:
+    """`serve` answers a pull for which something has come, or whose time is over."""
+
+    def __init__(self, store: MessageStore, serve: Callable[[Parked], object]) -> None:
+        self._store = store
+        self._serve = serve
+        self._queues: dict[tuple[str, int], list[Parked]] = {}
+        self._deadlines: list[tuple[float, int, Parked]] = []
+        self._woken: list[Parked] = []
+        self._count = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._rings_at = 0.0
+        self._listeners: dict[tuple[str, int], Arrived] = {}
+        store.on_dispatch = self.arrived
+
+    def __len__(self) -> int:
+        return sum(map(len, self._queues.values()))
+
+    def park(self, parked: Parked) -> None:
+        key = (parked.pull.topic, parked.pull.queue_id)
+        waiting = self._queues.get(key)
+        if waiting is None:
+            waiting = self._queues[key] = []
+            self._store.watch(*key)
+        waiting.append(parked)
+        self._count += 1
+        heapq.heappush(self._deadlines, (parked.deadline, self._count, parked))
+        if self._timer is None or parked.deadline < self._rings_at:
+            self._ring_at(parked.deadline)
+
+    def arrived(
+        self, topic: str, queue_id: int, max_offset: int, tags_code: int, _store_timestamp: int, properties: bytes
+    ) -> None:
+        """A message has come to a watched queue; its offset is one below `max_offset`."""
+        listener = self._listeners.get((topic, queue_id))
+        if listener is not None:
+            listener(topic, queue_id)
+        waiting = self._queues.get((topic, queue_id))
+        if not waiting:
+            return
+        left = []
+        for parked in waiting:
+            if parked.done or parked.connection.closed:
+                parked.done = True
+            elif matches(parked.wanted, tags_code, properties):
+                self._wake(parked)
+            else:
+                if parked.pull.queue_offset == max_offset - 1:
+                    parked.pull.queue_offset = max_offset
+                left.append(parked)
+        self._keep((topic, queue_id), left)
+
+    def wake(self, topic: str, queue_id: int, group: str | None = None) -> None:
+        """Have the parked pulls of a queue, or a group's of them, look again: an administrator has changed things."""
+        waiting = self._queues.get((topic, queue_id), [])
+        woken = [each for each in waiting if not each.done and group in (None, each.pull.consumer_group)]
+        for parked in woken:
+            self._wake(parked)
+        if woken:
+            self._keep((topic, queue_id), [parked for parked in waiting if not parked.done])
+
+    def wake_topic(self, topic: str) -> None:
+        for name, queue_id in list(self._queues):
+            if name == topic:
+                self.wake(topic, queue_id)
+
+    def wake_all(self) -> None:
+        """Answer everyone now: the broker is stopping."""
+        for key, waiting in list(self._queues.items()):
+            for parked in waiting:
+                if not parked.done:
+                    parked.done = True
+                    self._serve(parked)
+            self._keep(key, [])
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _keep(self, key: tuple[str, int], left: list[Parked]) -> None:
+        if left:
+            self._queues[key] = left
+        else:
+            self._queues.pop(key, None)
+            self._store.watch(*key, key in self._listeners)
+
+    def listen(self, topic: str, queue_id: int, hook: Arrived) -> None:
+        """Tell `hook` of every message that comes to a queue, whoever else waits there."""
+        self._listeners[topic, queue_id] = hook
+        self._store.watch(topic, queue_id)
+
+    def unlisten(self, topic: str, queue_id: int) -> None:
+        del self._listeners[topic, queue_id]
+        self._store.watch(topic, queue_id, (topic, queue_id) in self._queues)
+
+    def _wake(self, parked: Parked) -> None:
+        parked.done = True
+        if not self._woken:
+            asyncio.get_running_loop().call_soon(self._serve_woken)
+        self._woken.append(parked)
+
+    def _serve_woken(self) -> None:
+        woken, self._woken = self._woken, []
+        for parked in woken:
+            if not parked.connection.closed:
+                self._serve(parked)
+
+    def _ring_at(self, deadline: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._rings_at = deadline
+        self._timer = asyncio.get_running_loop().call_at(deadline, self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        now = asyncio.get_running_loop().time()
+        deadlines = self._deadlines
+        while deadlines and (deadlines[0][0] <= now or deadlines[0][2].done):
+            parked = heapq.heappop(deadlines)[2]
+            if not parked.done:
+                self._time_out(parked)
+        if deadlines:
+            self._ring_at(deadlines[0][0])
+
+    def _time_out(self, parked: Parked) -> None:
+        parked.done = True
+        key = (parked.pull.topic, parked.pull.queue_id)
+        self._keep(key, [other for other in self._queues.get(key, ()) if not other.done])
+        if not parked.connection.closed:
+            self._serve(parked)

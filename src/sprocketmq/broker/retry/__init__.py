@@ -1,0 +1,1 @@
+"""Messages that come back: from consumers, and as replies."""

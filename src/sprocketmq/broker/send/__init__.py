@@ -1,0 +1,1 @@
+"""Sends, from the frame to the answer."""

@@ -1,0 +1,104 @@
+"""Acknowledgements that wait for the disk: the group commit seen from the loop.
+
+Under SYNC_FLUSH a message is acknowledged when the log is flushed beyond it. The flush thread tells when it has moved;
+on the loop, what became safe is dispatched to the readers, and everyone who waited below it is answered. One who waited
+longer than the flush timeout is told so; the message is in the log all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from sprocketmq.broker.metrics.counter import Counter
+from sprocketmq.codes import ResponseCode
+from sprocketmq.logs import Events
+from sprocketmq.remoting import Connection
+from sprocketmq.store.store import MessageStore
+
+events = Events(__name__)
+
+#: Makes the answer, given its code and remark.
+Encode = Callable[[int, str | None], bytes]
+
+_SCAN_SECONDS = 0.2
+
+
+class Acks:
+    """`add` takes waiters in the order of the log."""
+
+    def __init__(self, store: MessageStore) -> None:
+        self.waits = store.config.sync_flush
+        self._store = store
+        self._timeout = store.config.sync_flush_timeout / 1000
+        self._waiting: deque[tuple[int, float, Connection, Encode, bytes | None, Counter | None]] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._called = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._store.on_progress = self._flushed
+        if self.waits:
+            self._scan()
+
+    def stop(self) -> None:
+        self._store.on_progress = None
+        if self._timer is not None:
+            self._timer.cancel()
+        self._loop = None
+
+    def add(
+        self, end_offset: int, connection: Connection, encode: Encode, success: bytes | None = None,
+        counter: Counter | None = None,
+    ) -> None:  # fmt: skip
+        """Answer when the log is flushed up to `end_offset`: with `success`, where that is made already.
+
+        `counter` is told how long that took.
+        """
+        assert self._loop is not None
+        self._waiting.append((end_offset, self._loop.time() + self._timeout, connection, encode, success, counter))
+
+    def _flushed(self) -> None:
+        """Called on the flush thread."""
+        loop = self._loop
+        if loop is not None and not self._called:
+            self._called = True
+            try:
+                loop.call_soon_threadsafe(self.progress)
+            except RuntimeError:  # the loop was closed meanwhile: nobody is there to answer
+                return
+
+    def progress(self) -> None:
+        """Dispatch what became readable and answer those who waited for it."""
+        self._called = False
+        store = self._store
+        if store.failure is not None:
+            self._fail_all()
+            return
+        store.dispatch_ready()
+        flushed, waiting = store.flushed_offset, self._waiting
+        began = asyncio.get_running_loop().time() + self._timeout
+        while waiting and waiting[0][0] <= flushed:
+            _, deadline, connection, encode, success, counter = waiting.popleft()
+            if counter is not None:
+                counter.micros += int((began - deadline) * 1e6)
+            connection.reply(encode(ResponseCode.SUCCESS, None) if success is None else success)
+
+    def _fail_all(self) -> None:
+        reason = str(self._store.failure)
+        while self._waiting:
+            _, _, connection, encode, *_ = self._waiting.popleft()
+            connection.reply(encode(ResponseCode.SERVICE_NOT_AVAILABLE, reason))
+
+    def _scan(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        while self._waiting and self._waiting[0][1] <= now:
+            _, _, connection, encode, *_ = self._waiting.popleft()
+            connection.reply(encode(ResponseCode.FLUSH_DISK_TIMEOUT, "the disk was not reached in time"))
+        self._timer = loop.call_later(_SCAN_SECONDS, self._scan)

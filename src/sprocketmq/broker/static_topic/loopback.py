@@ -1,0 +1,43 @@
+"""Requests that this broker makes of itself: its own handlers answer them as they answer a client's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame.decoder import FrameDecoder
+from sprocketmq.remoting import Connection, ProcessorTable
+from sprocketmq.remoting.handlers import Frame
+
+
+class _Inside:
+    """In the place of a connection. It is the client's in all that handlers ask, but the late answer comes here."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.peer = connection.peer
+        self.attributes = connection.attributes
+        self.answer: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
+        self._connection = connection
+
+    @property
+    def closed(self) -> bool:
+        return self._connection.closed
+
+    def reply(self, reply: Command | Frame) -> None:
+        if not self.answer.done():
+            self.answer.set_result(_decoded(reply))
+
+
+async def ask_inside(table: ProcessorTable, connection: Connection, request: Command) -> Command:
+    """The answer to `request`, made on behalf of the client behind `connection`, whom it was allowed already."""
+    inside = _Inside(connection)
+    frame = table.handle(cast(Connection, inside), request)
+    return await inside.answer if frame is None else _decoded(frame)
+
+
+def _decoded(reply: Command | Frame) -> Command:
+    if isinstance(reply, Command):
+        return reply
+    (command,) = FrameDecoder().feed(reply if isinstance(reply, bytes) else b"".join(reply))
+    return command

@@ -1,0 +1,73 @@
+"""An alarm that rings at a time of day.
+
+What waits for a time (a delayed message, a check of a transaction) sleeps until then and costs nothing meanwhile. The
+wall clock may be set while we sleep, so no sleep is longer than `MAX_SLEEP_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from sprocketmq.logs import Events
+from sprocketmq.store.files.files import Clock
+
+events = Events(__name__)
+
+MAX_SLEEP_SECONDS = 30.0
+_AFTER_FAILURE_MS = 1000
+
+
+class Alarm:
+    """`ring` is called once for the earliest time that was set, and sets the next one itself."""
+
+    def __init__(self, name: str, clock: Clock, ring: Callable[[], object]) -> None:
+        self.name = name
+        self.at_ms: int | None = None
+        self._clock = clock
+        self._ring = ring
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._sleep()
+
+    def stop(self) -> None:
+        self._loop = None
+        self._cancel()
+
+    def set(self, at_ms: int) -> None:
+        """Ring at this time, unless it rings earlier anyway."""
+        if self.at_ms is None or at_ms < self.at_ms:
+            self.at_ms = at_ms
+            self._sleep()
+
+    def ring(self) -> None:
+        """Ring now, whatever the time; what fails is logged and tried again."""
+        self.at_ms = None
+        self._cancel()
+        try:
+            self._ring()
+        except Exception as error:  # noqa: BLE001 - the edge of this job: the next turn may work again
+            events.error("job failed", error, job=self.name)
+            self.set(self._clock.now_ms() + _AFTER_FAILURE_MS)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _sleep(self) -> None:
+        if self._loop is None or self.at_ms is None:
+            return
+        self._cancel()
+        seconds = max(0, self.at_ms - self._clock.now_ms()) / 1000
+        self._timer = self._loop.call_later(min(seconds, MAX_SLEEP_SECONDS), self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        if self.at_ms is not None and self.at_ms <= self._clock.now_ms():
+            self.ring()
+        else:
+            self._sleep()

@@ -1,0 +1,200 @@
+"""Who is connected: producers and consumers by group, as their heartbeats tell.
+
+A client is one connection with a client id; it may belong to many groups. It is gone when its connection closes, when
+it unregisters, or when no heartbeat came for two minutes. Consumers of a group hear of each change at once, so that
+they share the queues anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from sprocketmq.broker.tables.subscriptions import Subscription, subscription_of
+from sprocketmq.errors import FilterError
+from sprocketmq.logs import Events
+from sprocketmq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
+from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
+from sprocketmq.remoting import Connection
+from sprocketmq.store.files.files import Clock
+
+events = Events(__name__)
+
+
+@dataclass(slots=True)
+class Client:
+    """One client in one group."""
+
+    connection: Connection
+    client_id: str
+    language: int | None
+    version: int
+    last_update_ms: int
+
+
+Members = dict[Connection, Client]
+
+
+class ProducerTable:
+    def __init__(self, clock: Clock) -> None:
+        self.groups: dict[str, Members] = {}
+        self._clock = clock
+
+    def register(self, group: str, client: Client) -> None:
+        members = self.groups.get(group)
+        if members is None:
+            members = self.groups[group] = {}
+        if client.connection not in members:
+            events.debug("producer registered", group=group, client=client.client_id, peer=client.connection.peer)
+        members[client.connection] = client
+
+    def unregister(self, group: str, connection: Connection) -> None:
+        members = self.groups.get(group)
+        if members is None:
+            return
+        members.pop(connection, None)
+        if not members:
+            del self.groups[group]
+
+    def connection_closed(self, connection: Connection) -> None:
+        for group in [group for group, members in self.groups.items() if connection in members]:
+            self.unregister(group, connection)
+
+    def find(self, client_id: str) -> Connection | None:
+        """The connection of a client, in whatever group it is."""
+        for members in self.groups.values():
+            for client in members.values():
+                if client.client_id == client_id and not client.connection.closed:
+                    return client.connection
+        return None
+
+    def expire(self, older_than_ms: int) -> None:
+        limit = self._clock.now_ms() - older_than_ms
+        for group, members in list(self.groups.items()):
+            for client in [client for client in members.values() if client.last_update_ms < limit]:
+                self.unregister(group, client.connection)
+                client.connection.close()
+
+
+@dataclass(slots=True)
+class ConsumerGroup:
+    name: str
+    consume_type: ConsumeType
+    message_model: MessageModel
+    consume_from_where: ConsumeFromWhere
+    members: Members = field(default_factory=dict)
+    subscriptions: dict[str, Subscription] = field(default_factory=dict)
+    last_update_ms: int = 0
+
+    @property
+    def is_broadcasting(self) -> bool:
+        return self.message_model is MessageModel.BROADCASTING
+
+    def client_ids(self) -> list[str]:
+        return [client.client_id for client in self.members.values()]
+
+    def find(self, client_id: str) -> Client | None:
+        return next((client for client in self.members.values() if client.client_id == client_id), None)
+
+
+#: Told of a group whose members or subscriptions have changed.
+GroupChanged = Callable[[ConsumerGroup], object]
+#: Compiles a group's subscription; raises FilterError.
+Subscribe = Callable[[str, SubscriptionData], Subscription]
+
+
+class ConsumerTable:
+    def __init__(self, clock: Clock) -> None:
+        self.groups: dict[str, ConsumerGroup] = {}
+        self.on_change: list[GroupChanged] = []
+        self.subscribe: Subscribe = lambda _group, data: subscription_of(data)
+        self._clock = clock
+
+    def get(self, group: str) -> ConsumerGroup | None:
+        return self.groups.get(group)
+
+    def __iter__(self) -> Iterator[ConsumerGroup]:
+        return iter(tuple(self.groups.values()))
+
+    def register(self, data: ConsumerData, client: Client, *, keep_subscriptions: bool = False) -> bool:
+        """Note a client's heartbeat for one group; whether its members or subscriptions changed by it."""
+        group = self.groups.get(data.group_name)
+        if group is None:
+            group = self.groups[data.group_name] = _new_group(data)
+        is_new = client.connection not in group.members
+        group.members[client.connection] = client
+        group.consume_type = data.consume_type or group.consume_type
+        group.message_model = data.message_model or group.message_model
+        group.consume_from_where = data.consume_from_where or group.consume_from_where
+        group.last_update_ms = self._clock.now_ms()
+        changed = False if keep_subscriptions else self._subscribe(group, data)
+        if is_new:
+            events.info(
+                "consumer registered", group=group.name, client=client.client_id, peer=client.connection.peer,
+                model=group.message_model.name,
+            )  # fmt: skip
+        if is_new or changed:
+            self._changed(group)
+        return is_new or changed
+
+    def _subscribe(self, group: ConsumerGroup, data: ConsumerData) -> bool:
+        """The last heartbeat wins, unless what is known is newer."""
+        changed = False
+        for wanted in data.subscription_data_set:
+            known = group.subscriptions.get(wanted.topic)
+            if known is not None and known.data.sub_version >= wanted.sub_version:
+                continue
+            try:
+                group.subscriptions[wanted.topic] = self.subscribe(group.name, wanted)
+            except FilterError as error:
+                events.warning("subscription not understood", group=group.name, topic=wanted.topic, reason=error)
+                continue
+            changed |= known is None or known.data.sub_string != wanted.sub_string
+        topics = {wanted.topic for wanted in data.subscription_data_set}
+        for topic in [topic for topic in group.subscriptions if topic not in topics]:
+            del group.subscriptions[topic]
+            changed = True
+        return changed
+
+    def unregister(self, group_name: str, connection: Connection) -> None:
+        group = self.groups.get(group_name)
+        client = None if group is None else group.members.pop(connection, None)
+        if group is None or client is None:
+            return
+        events.info("consumer gone", group=group_name, client=client.client_id, peer=connection.peer)
+        if not group.members:
+            del self.groups[group_name]
+        self._changed(group)
+
+    def connection_closed(self, connection: Connection) -> None:
+        for group in [group for group in self.groups.values() if connection in group.members]:
+            self.unregister(group.name, connection)
+
+    def find(self, group: str, client_id: str) -> Connection | None:
+        found = self.groups.get(group)
+        client = None if found is None else found.find(client_id)
+        return None if client is None else client.connection
+
+    def groups_of(self, topic: str) -> set[str]:
+        """The groups that are here now and subscribe to a topic."""
+        return {group.name for group in self.groups.values() if topic in group.subscriptions}
+
+    def expire(self, older_than_ms: int) -> None:
+        limit = self._clock.now_ms() - older_than_ms
+        for group in self:
+            for client in [client for client in group.members.values() if client.last_update_ms < limit]:
+                self.unregister(group.name, client.connection)
+                client.connection.close()
+
+    def _changed(self, group: ConsumerGroup) -> None:
+        for hook in self.on_change:
+            hook(group)
+
+
+def _new_group(data: ConsumerData) -> ConsumerGroup:
+    return ConsumerGroup(
+        data.group_name,
+        data.consume_type or ConsumeType.CONSUME_PASSIVELY,
+        data.message_model or MessageModel.CLUSTERING,
+        data.consume_from_where or ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
+    )

@@ -1,0 +1,146 @@
+"""How far each consumer group has come, per topic and queue.
+
+committed   what a group has consumed; saved every few seconds and at the end, and what a new consumer begins with
+pulled      what it has been given; kept in memory for the figures
+reset       set by an administrator: the next pull of that queue is sent there, and commits are ignored until then
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sprocketmq.protocol.bodies.data_version import DataVersion
+from sprocketmq.store.files.config_files import ConfigFile
+from sprocketmq.store.files.config_files import ConsumerOffsets as OffsetsFile
+from sprocketmq.store.files.files import Clock
+
+SEPARATOR = "@"
+
+
+class ConsumerOffsets:
+    """Keys are `topic@group`, as in consumerOffset.json."""
+
+    def __init__(self, file: ConfigFile[OffsetsFile], clock: Clock) -> None:
+        self.table: dict[str, dict[int, int]] = {}
+        self.pulled: dict[str, dict[int, int]] = {}
+        self.resets: dict[str, dict[int, int]] = {}
+        self.data_version = DataVersion(timestamp=clock.now_ms())
+        self._file = file
+        self._clock = clock
+        self._changes = 0
+        self._saved = 0
+
+    def load(self) -> None:
+        kept = self._file.load()
+        if kept is not None:
+            self.table = {key: dict(offsets) for key, offsets in kept.offset_table.items()}
+            self.data_version = kept.data_version
+
+    def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Note what a group has consumed. It may go back: an administrator or the client itself may want that."""
+        self.commit_by(key_of(group, topic), queue_id, offset)
+
+    def commit_by(self, key: str, queue_id: int, offset: int) -> None:
+        if key in self.resets and queue_id in self.resets[key]:
+            return
+        queues = self.table.get(key)
+        if queues is None:
+            queues = self.table[key] = {}
+        if queues.get(queue_id) != offset:
+            queues[queue_id] = offset
+            self._changes += 1
+
+    def pull_by(self, key: str, queue_id: int, offset: int) -> None:
+        """Note what a group has been given."""
+        queues = self.pulled.get(key)
+        if queues is None:
+            queues = self.pulled[key] = {}
+        queues[queue_id] = offset
+
+    def query(self, group: str, topic: str, queue_id: int) -> int | None:
+        """The committed offset; where a reset is pending, the offset it leads to. None when there is no record."""
+        key = key_of(group, topic)
+        if key in self.resets and queue_id in self.resets[key]:
+            return self.resets[key][queue_id]
+        return self.table.get(key, {}).get(queue_id)
+
+    def queues(self, group: str, topic: str) -> dict[int, int]:
+        """The committed offset of every queue that has one."""
+        return dict(self.table.get(key_of(group, topic), {}))
+
+    def topics_of(self, group: str) -> set[str]:
+        return {topic for topic, _, owner in map(_parts, self.table) if owner == group}
+
+    def topics_by_group(self) -> dict[str, list[str]]:
+        table: dict[str, list[str]] = {}
+        for key in sorted(self.table):
+            topic, _, group = _parts(key)
+            table.setdefault(group, []).append(topic)
+        return table
+
+    def groups_of(self, topic: str) -> set[str]:
+        return {group for name, _, group in map(_parts, self.table) if name == topic}
+
+    def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Send the next pull of this queue to `offset`."""
+        key = key_of(group, topic)
+        self.resets.setdefault(key, {})[queue_id] = offset
+        self.table.setdefault(key, {})[queue_id] = offset
+        self._changes += 1
+
+    def place(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Let the group go on at `offset`, whatever was pending; for one that nobody consumes for now."""
+        self.take_reset(group, topic, queue_id)
+        self.commit(group, topic, queue_id, offset)
+
+    def is_reset(self, group: str, topic: str, queue_id: int) -> bool:
+        """Whether a reset is pending."""
+        return queue_id in self.resets.get(key_of(group, topic), ())
+
+    def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """The pending reset of this queue, which is over with this call."""
+        key = key_of(group, topic)
+        queues = self.resets.get(key)
+        offset = None if queues is None else queues.pop(queue_id, None)
+        if queues is not None and not queues:
+            del self.resets[key]
+        return offset
+
+    def restart_queue(self, topic: str, queue_id: int) -> None:
+        """The queue begins again at 0: every group that consumes it does too, or it would miss what comes."""
+        for key, queues in self.table.items():
+            if _parts(key)[0] == topic and queues.get(queue_id):
+                queues[queue_id] = 0
+                self._changes += 1
+        for table in (self.pulled, self.resets):
+            for key, queues in table.items():
+                if _parts(key)[0] == topic:
+                    queues.pop(queue_id, None)
+
+    def forget_group(self, group: str) -> None:
+        self._forget(lambda _topic, owner: owner == group)
+
+    def forget_topic(self, topic: str) -> None:
+        self._forget(lambda name, _group: name == topic)
+
+    def _forget(self, is_gone: Callable[[str, str], bool]) -> None:
+        for table in (self.table, self.pulled, self.resets):
+            for key in [key for key in table if is_gone(_parts(key)[0], _parts(key)[2])]:
+                del table[key]
+        self._changes += 1
+
+    def save(self) -> None:
+        """Write the file when something changed since the last time."""
+        if self._changes == self._saved:
+            return
+        self._saved = self._changes
+        self.data_version = self.data_version.next(self._clock.now_ms())
+        self._file.save(OffsetsFile(offset_table=self.table, data_version=self.data_version))
+
+
+def key_of(group: str, topic: str) -> str:
+    return f"{topic}{SEPARATOR}{group}"
+
+
+def _parts(key: str) -> tuple[str, str, str]:
+    return key.partition(SEPARATOR)

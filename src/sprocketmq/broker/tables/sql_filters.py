@@ -1,0 +1,117 @@
+"""The SQL92 subscriptions of all groups, kept in consumerFilter.json, and the bloom bits that follow from them.
+
+With `enableConsumeQueueExt` and `enableCalcFilterBitMap` each message that is dispatched is held against every group's
+expression once, and the result is kept as bits beside its queue entry; pulls then skip what does not match without
+reading it. Bits say nothing of messages from before a subscription was born. A group that is gone is kept for a day.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.tables.subscriptions import PropertyRule, Subscription, subscription_of
+from sprocketmq.filter.bloom import BloomFilter, set_bits
+from sprocketmq.filter.expression import SQL92, SqlFilter
+from sprocketmq.filter.sql import compile_sql
+from sprocketmq.logs import Events
+from sprocketmq.protocol.bodies.heartbeat import SubscriptionData
+from sprocketmq.protocol.names import is_retry_topic
+from sprocketmq.store.files.config_files import BloomBits, ConfigFile, ConsumerFilter, ConsumerFilters, TopicFilters
+from sprocketmq.store.files.files import Clock
+
+events = Events(__name__)
+
+
+@dataclass(slots=True)
+class _Entry:
+    kept: ConsumerFilter
+    rule: SqlFilter | None
+
+
+class FilterTable:
+    def __init__(self, file: ConfigFile[ConsumerFilters], settings: Settings, clock: Clock) -> None:
+        config = settings.current
+        self.bloom = BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter)
+        self._topics: dict[str, dict[str, _Entry]] = {}
+        self._file = file
+        self._settings = settings
+        self._clock = clock
+        self._dirty = False
+
+    def load(self) -> None:
+        """Nobody is here yet, so every group counts as gone until its heartbeat comes."""
+        kept = self._file.load()
+        now = self._clock.now_ms()
+        for topic, filters in ({} if kept is None else kept.filter_data_by_topic).items():
+            for group, data in filters.group_filter_data.items():
+                dead = replace(data, dead_time=data.dead_time or now, dead=True)
+                self._topics.setdefault(topic, {})[group] = _Entry(dead, None)
+
+    def subscribe(self, group: str, data: SubscriptionData) -> Subscription:
+        """A group's subscription, compiled; an SQL92 one is kept. Raises FilterError."""
+        if data.expression_type != SQL92 or is_retry_topic(data.topic):
+            return subscription_of(data)
+        rule = self._rule(group, data)
+        return Subscription(data, PropertyRule(rule))
+
+    def _rule(self, group: str, data: SubscriptionData) -> SqlFilter:
+        groups = self._topics.setdefault(data.topic, {})
+        known = groups.get(group)
+        if known is not None and known.rule is not None and known.kept.expression == data.sub_string:
+            return known.rule
+        bloom = self.bloom.data(group, data.topic)
+        now = self._clock.now_ms()
+        rule = SqlFilter(compile_sql(data.sub_string), bloom, now)
+        kept = ConsumerFilter(
+            consumer_group=group,
+            topic=data.topic,
+            expression=data.sub_string,
+            expression_type=SQL92,
+            born_time=now,
+            client_version=data.sub_version,
+            bloom_filter_data=BloomBits(bit_num=bloom.bit_count, bit_pos=bloom.positions),
+        )
+        groups[group] = _Entry(kept, rule)
+        self._dirty = True
+        return rule
+
+    def group_gone(self, group: str) -> None:
+        now = self._clock.now_ms()
+        for groups in self._topics.values():
+            entry = groups.get(group)
+            if entry is not None and entry.rule is not None:
+                groups[group] = _Entry(replace(entry.kept, dead_time=now, dead=True), None)
+                self._dirty = True
+
+    def bits(self, topic: str, properties: bytes) -> bytes | None:
+        """The bits of the groups that want this message; None when no group of the topic filters."""
+        groups = self._topics.get(topic)
+        if not groups:
+            return None
+        bit_map = self.bloom.empty_map()
+        for group, entry in groups.items():
+            if entry.rule is not None and entry.rule.match_properties(properties):
+                set_bits(bit_map, self.bloom.data(group, topic).positions)
+        return bytes(bit_map)
+
+    def save(self) -> None:
+        """Forget who is gone for long, and write the file when something changed."""
+        self._forget_dead()
+        if not self._dirty:
+            return
+        self._dirty = False
+        kept = {
+            topic: TopicFilters(topic=topic, group_filter_data={group: e.kept for group, e in groups.items()})
+            for topic, groups in self._topics.items()
+        }
+        self._file.save(ConsumerFilters(filter_data_by_topic=kept))
+
+    def _forget_dead(self) -> None:
+        limit = self._clock.now_ms() - self._settings.current.filter_data_clean_time_span
+        for topic, groups in list(self._topics.items()):
+            for group in [g for g, e in groups.items() if e.rule is None and e.kept.dead_time < limit]:
+                del groups[group]
+                self._dirty = True
+            if not groups:
+                del self._topics[topic]

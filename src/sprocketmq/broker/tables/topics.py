@@ -1,0 +1,177 @@
+"""The topics of this broker: what may be sent to them, how many queues they have, and how new ones come to be.
+
+A send to a topic that nobody has heard of names a topic to make it after, TBW102 as a rule. That one must have the
+inherit bit; the new topic gets as many queues as the sender asks for, at most as many as the model has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from sprocketmq.broker.config import BrokerConfig
+from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.tables.saver import Saver
+from sprocketmq.codes import ResponseCode
+from sprocketmq.errors import RequestRefused
+from sprocketmq.logs import Events
+from sprocketmq.protocol import names
+from sprocketmq.protocol.bodies.data_version import DataVersion
+from sprocketmq.protocol.bodies.topic import PERM_INHERIT, PERM_READ, PERM_WRITE, TopicConfig
+from sprocketmq.store.files.config_files import ConfigFile, Topics
+from sprocketmq.store.files.files import Clock
+
+events = Events(__name__)
+
+READ_WRITE = PERM_READ | PERM_WRITE
+INHERITED = READ_WRITE | PERM_INHERIT
+#: Bits of a topic's sys flag.
+UNIT, UNIT_SUBSCRIPTION = 1, 2
+
+#: Told of a topic that is new or changed, and of None when topics were deleted.
+TopicChanged = Callable[[TopicConfig | None], object]
+
+
+class TopicTable:
+    """`durable` says whether a new topic must be on disk before its first message is acknowledged."""
+
+    def __init__(self, file: ConfigFile[Topics], settings: Settings, clock: Clock, *, durable: bool) -> None:
+        self.configs: dict[str, TopicConfig] = {}
+        self.data_version = DataVersion(timestamp=clock.now_ms())
+        self.on_change: list[TopicChanged] = []
+        self.saver = Saver("topics", self._save)
+        self._file = file
+        self._settings = settings
+        self._clock = clock
+        self._durable = durable
+
+    def load(self) -> None:
+        """What was kept, and the system's topics."""
+        kept = self._file.load()
+        if kept is not None:
+            self.configs = dict(kept.topic_config_table)
+            self.data_version = kept.data_version
+        missing = [config for config in system_topics(self._settings) if config.topic_name not in self.configs]
+        self.configs |= {config.topic_name: config for config in missing}
+        if not self._settings.current.auto_create_topic_enable:
+            self.configs.pop(names.DEFAULT_TOPIC, None)
+        if missing or kept is None:
+            self._save()
+
+    def get(self, topic: str) -> TopicConfig | None:
+        return self.configs.get(topic)
+
+    def create_by_send(self, topic: str, model: str, queue_nums: int, sys_flag: int = 0) -> TopicConfig:
+        """The topic that a send of `topic` makes after `model`; refuses with TOPIC_NOT_EXIST where it may not."""
+        after = self.configs.get(model)
+        if after is None or not after.inherited or not self._settings.current.auto_create_topic_enable:
+            raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"no topic {topic}, and it is not created by a send")
+        count = max(0, min(queue_nums, after.write_queue_nums))
+        config = TopicConfig(
+            topic_name=topic,
+            read_queue_nums=count,
+            write_queue_nums=count,
+            perm=after.perm & ~PERM_INHERIT,
+            topic_filter_type=after.topic_filter_type,
+            topic_sys_flag=sys_flag,
+        )
+        return self._add(config, "send")
+
+    def create_own(self, topic: str, queue_nums: int, perm: int = READ_WRITE, sys_flag: int = 0) -> TopicConfig:
+        """A topic that the broker needs for itself, such as a retry topic; the one that is there, if there is."""
+        found = self.configs.get(topic)
+        if found is not None:
+            return found
+        config = TopicConfig(
+            topic_name=topic,
+            read_queue_nums=queue_nums,
+            write_queue_nums=queue_nums,
+            perm=perm,
+            topic_sys_flag=sys_flag,
+        )
+        return self._add(config, "broker")
+
+    def adopt(self, queues: Mapping[str, int]) -> None:
+        """After a crash: a topic that has messages, in so many queues, but no entry, was about to be saved."""
+        for topic, count in queues.items():
+            if topic not in self.configs and names.topic_fault(topic) is None:
+                config = _topic(topic, max(count, 1 if topic.startswith("%") else self._default_queues()))
+                self.configs[topic] = config
+                self.data_version = self.data_version.next(self._clock.now_ms())
+                events.warning("topic adopted", topic=topic, queues=config.write_queue_nums)
+        self._save()
+
+    def _default_queues(self) -> int:
+        """What a producer asks for by default, within what is allowed."""
+        return min(4, self._settings.current.default_topic_queue_nums)
+
+    def put(self, config: TopicConfig) -> None:
+        """Create or replace a topic, as an administrator does: it is on disk when this returns."""
+        self.put_all([config])
+
+    def put_all(self, configs: Sequence[TopicConfig]) -> None:
+        """Several at once, with one write to disk."""
+        self.configs |= {config.topic_name: config for config in configs}
+        self._changed(*configs, durable=True)
+
+    def delete(self, topic: str) -> bool:
+        if self.configs.pop(topic, None) is None:
+            return False
+        self._changed(durable=True)
+        return True
+
+    def names_of_system(self) -> frozenset[str]:
+        return frozenset(config.topic_name for config in system_topics(self._settings))
+
+    def _add(self, config: TopicConfig, by: str) -> TopicConfig:
+        self.configs[config.topic_name] = config
+        events.info("topic created", topic=config.topic_name, queues=config.write_queue_nums, by=by)
+        self._changed(config, durable=self._durable)
+        return config
+
+    def _changed(self, *configs: TopicConfig, durable: bool) -> None:
+        """Without configs: topics are gone."""
+        self.data_version = self.data_version.next(self._clock.now_ms())
+        if durable:
+            self.saver.save_now()
+        else:
+            self.saver.soon()
+        for config in configs or (None,):
+            for hook in self.on_change:
+                hook(config)
+
+    def _save(self) -> None:
+        self._file.save(Topics(topic_config_table=self.configs, data_version=self.data_version))
+
+
+def system_topics(settings: Settings) -> list[TopicConfig]:
+    """The topics that every broker has, as RocketMQ 5 makes them."""
+    config = settings.current
+    cluster, broker = config.broker_cluster_name, config.broker_name
+    levels = len(settings.store.delay_level_ms)
+    return [
+        _topic(names.SELF_TEST_TOPIC, 1),
+        *_auto_create_model(config),
+        _topic(names.BENCHMARK_TOPIC, 1024),
+        _topic(cluster, 16, INHERITED if config.cluster_topic_enable else PERM_INHERIT),
+        _topic(broker, 1, INHERITED if config.broker_topic_enable else PERM_INHERIT),
+        _topic(names.OFFSET_MOVED_TOPIC, 1),
+        _topic(names.SCHEDULE_TOPIC, levels),
+        *([_topic(config.msg_trace_topic_name, 1)] if config.trace_topic_enable else []),
+        _topic(f"{cluster}_REPLY_TOPIC", 1),
+        _topic(f"rmq_sys_REVIVE_LOG_{cluster}", config.revive_queue_num),
+        _topic(f"rmq_sys_SYNC_BROKER_MEMBER_{broker}", 1, PERM_INHERIT),
+        _topic(names.TRANSACTION_HALF_TOPIC, 1),
+        _topic(names.TRANSACTION_OP_TOPIC, 1),
+        *([_topic(names.TIMER_TOPIC, 1)] if config.timer_wheel_enable else []),
+    ]
+
+
+def _auto_create_model(config: BrokerConfig) -> list[TopicConfig]:
+    if not config.auto_create_topic_enable:
+        return []
+    return [_topic(names.DEFAULT_TOPIC, config.default_topic_queue_nums, INHERITED)]
+
+
+def _topic(name: str, queues: int, perm: int = READ_WRITE) -> TopicConfig:
+    return replace(TopicConfig(topic_name=name), read_queue_nums=queues, write_queue_nums=queues, perm=perm)

@@ -1,0 +1,142 @@
+"""All kinds of messages of one broker, put together.
+
+A message passes them in this order: retry limits, transactions, delays. What the broker stores for itself, such as a
+message that comes back, passes the delays alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sprocketmq.broker.delay.levels import Schedule
+from sprocketmq.broker.delay.recall import Recalls
+from sprocketmq.broker.delay.timer import Timer
+from sprocketmq.broker.delay.timer_requests import TimedSends
+from sprocketmq.broker.periodic import Periodic
+from sprocketmq.broker.pop.acks import PopAcks
+from sprocketmq.broker.pop.assignment import Assignments
+from sprocketmq.broker.pop.handler import PopProcessors
+from sprocketmq.broker.pop.order import PopOrder
+from sprocketmq.broker.pop.revive import Revive
+from sprocketmq.broker.retry.consumer_retry import Retries
+from sprocketmq.broker.retry.request_reply import Replies
+from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.system_topics.delivery import Deliveries
+from sprocketmq.broker.system_topics.topic_counts import Resting
+from sprocketmq.broker.transaction.check_back import TransactionChecks
+from sprocketmq.broker.transaction.half_messages import OpenHalves
+from sprocketmq.broker.transaction.handler import Transactions
+from sprocketmq.store.files.config_files import delay_offsets_file
+from sprocketmq.store.log.append import PutResult
+
+if TYPE_CHECKING:
+    from sprocketmq.broker.broker import Broker
+
+_SAVE_TIMERS_SECONDS = 10
+
+
+class MessageKinds:
+    def __init__(self, broker: Broker) -> None:
+        settings, store, clock, stats = broker.settings, broker.store, broker.clock, broker.stats
+        self._settings = settings
+        self._store = store
+        self._started = False
+        deliveries = Deliveries(store, stats)
+        self.schedule = Schedule(store, delay_offsets_file(broker.files, store.layout.config), deliveries, clock)
+        timing = Resting(broker.files, store.layout.config / "timermetrics", "timingCount", clock)
+        self.timer = Timer(
+            settings, store, broker.files, deliveries, stats, timing, lambda: broker.topics.configs, clock
+        )
+        self.timed = TimedSends(settings, self.timer, clock)
+        self.recalls = Recalls(settings, broker.topics, self.put, clock.now_ms)
+        open_halves = Resting(broker.files, store.layout.config / "transactionMetrics", "transactionCount", clock)
+        self.halves = OpenHalves(store, broker.offsets, settings, open_halves)
+        self.checks = TransactionChecks(settings, store, broker.topics, broker.producers, self.halves, clock)
+        self.transactions = Transactions(settings, store, self.halves, stats, self.checks.expect)
+        self.retries = Retries(
+            settings, store, broker.topics, broker.groups, broker.locks, stats, broker.acks, self.put
+        )
+        self.revive = Revive(
+            settings, store, broker.topics, broker.offsets, clock, self.put, lambda: self.timer.delivered_ms
+        )
+        self.order = order = PopOrder(broker.offsets, broker.files, store.layout.config, clock)
+        self.pops = PopProcessors(
+            settings, store, broker.topics, broker.groups, broker.offsets, stats, clock, self.revive, order,
+            broker.pulls.long_polls,
+        )  # fmt: skip
+        order.on_free = self.pops.polls.wake
+        self.acks = PopAcks(settings, store, broker.topics, stats, clock, self.revive, order)
+        self.assignments = Assignments(
+            settings, broker.topics, broker.consumers, broker.registration, broker.client, broker.files,
+            store.layout.config,
+        )  # fmt: skip
+        self._jobs = [
+            Periodic(
+                "save delays", lambda: settings.current.flush_delay_offset_interval / 1000, self.schedule.progress.begin
+            ),
+            Periodic(
+                "save transactions",
+                lambda: settings.current.flush_consumer_offset_interval / 1000,
+                self.halves.progress.begin,
+            ),
+            Periodic("revive", lambda: settings.current.revive_interval / 1000, self.revive.run),
+            Periodic(
+                "save revive",
+                lambda: settings.current.flush_consumer_offset_interval / 1000,
+                self.revive.progress.begin,
+            ),
+            Periodic("save resting timers", lambda: _SAVE_TIMERS_SECONDS, self.timer.save_resting),
+            Periodic("save order", lambda: settings.current.flush_consumer_offset_interval / 1000, self.order.save),
+            Periodic(
+                "save open transactions",
+                lambda: settings.current.transaction_metric_flush_interval / 1000,
+                self.halves.resting.save,
+            ),
+        ]
+        broker.sends.interceptors += [
+            self.retries.intercept, self.transactions.intercept, self.timed.intercept, self.schedule.intercept,
+        ]  # fmt: skip
+        self.retries.add_to(broker.table)
+        self.transactions.add_to(broker.table)
+        self.recalls.add_to(broker.table)
+        self.pops.add_to(broker.table)
+        self.acks.add_to(broker.table)
+        self.assignments.add_to(broker.table)
+        Replies(settings, store, broker.topics, broker.producers, stats, clock).add_to(broker.table)
+
+    def put(self, message: Message) -> PutResult:
+        """Store a message of the broker's own, delayed when it asks for that."""
+        self.timed.intercept(message)
+        self.schedule.intercept(message)
+        return message.put_to(self._store)
+
+    def start(self) -> None:
+        self.schedule.load()
+        self.schedule.start()
+        if self._settings.current.timer_wheel_enable:
+            self.timer.start()
+        self.revive.load()
+        self.order.alarm.start()
+        self.order.load()
+        self.assignments.load()
+        self.checks.start()
+        for job in self._jobs:
+            job.start()
+        self._started = True
+
+    def stop(self) -> None:
+        """Write down how far everything has come; the store is still open. Before a start there is nothing to say."""
+        if not self._started:
+            return
+        self._started = False
+        for job in self._jobs:
+            job.stop()
+        self.checks.alarm.stop()
+        self.order.alarm.stop()
+        self.order.save()
+        self.halves.write_marks()
+        self.schedule.stop()
+        self.timer.stop()
+        self.revive.progress.save_now()
+        self.halves.progress.save_now()
+        self.halves.resting.save()

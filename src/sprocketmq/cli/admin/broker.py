@@ -1,0 +1,97 @@
+"""`sprocket broker status|config|producers|writing`: a running broker's figures and settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.output.tables import show, show_one
+
+if TYPE_CHECKING:
+    from sprocketmq.client.options import ClientOptions
+
+
+@click.command()
+@click.argument("name")
+@json_option
+@cluster_options
+def status(options: ClientOptions, name: str, as_json: bool) -> None:
+    """What the broker NAME (or HOST:PORT) says of itself."""
+
+    async def fetch() -> dict[str, str]:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            return await admin.brokers.runtime(name)
+
+    show_one(dict(sorted(run_client(fetch()).items())), as_json)
+
+
+@click.command()
+@click.argument("name")
+@click.argument("key", required=False)
+@click.argument("value", required=False)
+@json_option
+@cluster_options
+def config(options: ClientOptions, name: str, key: str | None, value: str | None, as_json: bool) -> None:
+    """Show the settings of NAME, or one KEY, or set KEY to VALUE while it runs."""
+
+    async def fetch() -> dict[str, str]:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            if key is not None and value is not None:
+                await admin.brokers.set_config(name, key, value)
+            return await admin.brokers.config(name)
+
+    settings = run_client(fetch())
+    if key is not None:
+        if key not in settings:
+            from sprocketmq.errors import ConfigError
+
+            raise ConfigError(f"broker {name} has no setting {key}; `sprocket broker config {name}` shows them all")
+        settings = {key: settings[key]}
+    show_one(dict(sorted(settings.items())), as_json)
+
+
+@click.command()
+@click.argument("name")
+@json_option
+@cluster_options
+def producers(options: ClientOptions, name: str, as_json: bool) -> None:
+    """The producers that are connected to NAME."""
+
+    async def fetch() -> list[dict[str, Any]]:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            table = (await admin.brokers.producers(name)).data
+        return [
+            {"group": group, "client": info.client_id, "address": info.remote_ip}
+            for group, infos in sorted(table.items())
+            for info in infos
+        ]
+
+    show(run_client(fetch()), as_json, empty="no producer is connected")
+
+
+@click.command()
+@click.argument("name")
+@click.option("--allow/--forbid", default=False, help="Route producers to it again, or no more.")
+@cluster_options
+def writing(options: ClientOptions, name: str, allow: bool) -> None:
+    """Stop (or resume) routing producers to NAME: the way to retire a broker."""
+
+    async def change() -> None:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            await (admin.brokers.add_write_perm(name) if allow else admin.brokers.wipe_write_perm(name))
+
+    run_client(change())
+    click.echo(f"producers are {'routed to' if allow else 'kept away from'} {name}")
+
+
+COMMANDS = (status, config, producers, writing)

@@ -1,0 +1,44 @@
+"""`sprocket cluster`: who is there, and how they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.output.tables import show
+
+if TYPE_CHECKING:
+    from sprocketmq.client.admin.brokers import BrokerStatus
+    from sprocketmq.client.options import ClientOptions
+
+
+@click.command()
+@json_option
+@cluster_options
+def cluster(options: ClientOptions, as_json: bool) -> None:
+    """Every broker of the cluster, and whether it answers."""
+
+    async def fetch() -> list[BrokerStatus]:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            return await admin.brokers.status()
+
+    show((_row(status) for status in run_client(fetch())), as_json, empty="no broker has registered")
+
+
+def _row(status: BrokerStatus) -> dict[str, Any]:
+    known = not status.error
+    return {
+        "cluster": status.cluster,
+        "broker": status.name,
+        "id": status.id,
+        "address": status.address,
+        "version": status.version,
+        "in/s": status.rate("putTps") if known else None,
+        "out/s": status.rate("getTransferredTps") if known else None,
+        "disk": status.runtime.get("commitLogDiskRatio"),
+        "state": "up" if known else status.error,
+    }

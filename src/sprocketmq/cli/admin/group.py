@@ -1,0 +1,157 @@
+"""`sprocket group`: consumer groups, their members and their lag."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.output.tables import moment, show
+
+if TYPE_CHECKING:
+    from sprocketmq.client.admin.groups import QueueLag
+    from sprocketmq.client.options import ClientOptions
+    from sprocketmq.protocol.bodies.connections import ConsumerConnection
+
+
+@click.group()
+def group() -> None:
+    """List, create, inspect and delete consumer groups."""
+
+
+@group.command("list")
+@click.option("--all", "everything", is_flag=True, help="Also RocketMQ's own groups.")
+@json_option
+@cluster_options
+def list_groups(options: ClientOptions, everything: bool, as_json: bool) -> None:
+    """The groups that brokers know."""
+
+    async def names() -> list[str]:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            return await admin.groups.names(everything=everything)
+
+    show(({"group": name} for name in run_client(names())), as_json, empty="no groups yet")
+
+
+@group.command()
+@click.argument("name")
+@click.option("--retries", default=16, show_default=True, help="Tries before a message goes to the dead-letter queue.")
+@click.option("--retry-queues", default=1, show_default=True, help="Queues of the retry topic.")
+@click.option("--no-broadcast", is_flag=True, help="Refuse broadcasting consumers.")
+@click.option("--disabled", is_flag=True, help="Make it, but let nobody consume yet.")
+@click.option("--cluster", help="Only on the brokers of this cluster.")
+@cluster_options
+def create(
+    options: ClientOptions, name: str, retries: int, retry_queues: int, no_broadcast: bool, disabled: bool,
+    cluster: str | None,
+) -> None:  # fmt: skip
+    """Make the group NAME, or change it."""
+
+    async def make() -> list[str]:
+        from sprocketmq.client.admin import AdminClient
+        from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
+        from sprocketmq.protocol.names import with_namespace
+
+        config = SubscriptionGroupConfig(
+            group_name=with_namespace(options.namespace, name),
+            retry_max_times=retries,
+            retry_queue_nums=retry_queues,
+            consume_broadcast_enable=not no_broadcast,
+            consume_enable=not disabled,
+        )
+        async with AdminClient(options) as admin:
+            return await admin.groups.create(config, cluster=cluster)
+
+    click.echo(f"group {name} is on {', '.join(run_client(make()))}")
+
+
+@group.command()
+@click.argument("name")
+@click.option("--clean-offsets", is_flag=True, help="Also forget how far it was.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@cluster_options
+def delete(options: ClientOptions, name: str, clean_offsets: bool, yes: bool) -> None:
+    """Remove the group NAME."""
+    if not yes:
+        click.confirm(f"Delete group {name}?", abort=True)
+
+    async def remove() -> list[str]:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            return await admin.groups.delete(name, clean_offsets=clean_offsets)
+
+    click.echo(f"deleted group {name} on {', '.join(run_client(remove()))}")
+
+
+@group.command()
+@click.argument("name")
+@click.option("--topic", help="Only this topic.")
+@click.option("--owners", is_flag=True, help="Ask the consumers which queues they have.")
+@click.option("--watch", type=click.FloatRange(0.2), metavar="SECONDS", help="Again and again.")
+@json_option
+@cluster_options
+def lag(options: ClientOptions, name: str, topic: str | None, owners: bool, watch: float | None, as_json: bool) -> None:
+    """How far the group NAME is in every queue."""
+
+    async def once() -> list[QueueLag]:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            return await admin.groups.lag(name, topic, owners=owners)
+
+    _show_lag(run_client(once()), owners, as_json)
+    while watch is not None:
+        import time
+
+        time.sleep(watch)
+        _show_lag(run_client(once()), owners, as_json)
+
+
+def _show_lag(rows: list[QueueLag], owners: bool, as_json: bool) -> None:
+    show((_lag_row(row, owners) for row in rows), as_json, empty="the group has consumed nothing yet")
+    if not as_json and rows:
+        click.echo(f"lag {sum(row.lag for row in rows)}")
+
+
+def _lag_row(row: QueueLag, owners: bool) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "topic": row.queue.topic,
+        "broker": row.queue.broker_name,
+        "queue": row.queue.queue_id,
+        "broker offset": row.broker_offset,
+        "consumer offset": row.consumer_offset,
+        "lag": row.lag,
+        "last consumed": moment(row.last_consumed_ms),
+    }
+    return {**shown, "owner": row.owner} if owners else shown
+
+
+@group.command()
+@click.argument("name")
+@json_option
+@cluster_options
+def members(options: ClientOptions, name: str, as_json: bool) -> None:
+    """The consumers of NAME that are connected, and what they subscribe to."""
+
+    async def fetch() -> ConsumerConnection:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            return await admin.groups.connection(name)
+
+    found = run_client(fetch())
+    subscriptions = [f"{topic}:{data.sub_string}" for topic, data in sorted(found.subscription_table.items())]
+    rows = (
+        {
+            "client": member.client_id,
+            "address": member.client_addr,
+            "language": None if member.language is None else member.language.name,
+            "subscriptions": subscriptions,
+        }
+        for member in found.connection_set
+    )
+    show(rows, as_json)

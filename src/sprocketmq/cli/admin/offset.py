@@ -1,0 +1,101 @@
+"""`sprocket offset`: where a group is in a topic, and moving it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.output.tables import show
+from sprocketmq.cli.output.times import Moment
+
+if TYPE_CHECKING:
+    from sprocketmq.client.admin.offsets import Target
+    from sprocketmq.client.options import ClientOptions
+    from sprocketmq.protocol.message_queue import MessageQueue
+
+
+@click.group()
+def offset() -> None:
+    """See and move the offsets of a group."""
+
+
+@offset.command()
+@click.argument("group")
+@click.argument("topic")
+@json_option
+@cluster_options
+def get(options: ClientOptions, group: str, topic: str, as_json: bool) -> None:
+    """What GROUP has committed in every queue of TOPIC."""
+
+    async def fetch() -> dict[MessageQueue, int | None]:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            return await admin.offsets.get(group, topic)
+
+    show(
+        ({"broker": q.broker_name, "queue": q.queue_id, "offset": at} for q, at in run_client(fetch()).items()),
+        as_json,
+    )
+
+
+@offset.command()
+@click.argument("group")
+@click.argument("topic")
+@click.option("--to", "end", type=click.Choice(["first", "last"]), help="An end of the queues.")
+@click.option("--to-time", "when", type=Moment(), help="The first message stored at this time or later.")
+@click.option("--to-offset", "number", type=click.IntRange(0), help="This offset, kept within each queue's ends.")
+@click.option("--dry-run", is_flag=True, help="Show where the group would go, and do nothing.")
+@json_option
+@cluster_options
+def reset(
+    options: ClientOptions, group: str, topic: str, end: str | None, when: int | None, number: int | None,
+    dry_run: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Move GROUP in TOPIC, whether its consumers are connected or not."""
+    target = _target(end, when, number)
+
+    async def move() -> dict[MessageQueue, int]:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            if dry_run:
+                return await admin.offsets.preview(topic, target)
+            return await admin.offsets.reset(group, topic, target)
+
+    show(
+        ({"broker": q.broker_name, "queue": q.queue_id, "offset": at} for q, at in run_client(move()).items()),
+        as_json,
+    )
+
+
+@offset.command()
+@click.argument("source")
+@click.argument("target")
+@click.argument("topic")
+@cluster_options
+def clone(options: ClientOptions, source: str, target: str, topic: str) -> None:
+    """Give the group TARGET the offsets of SOURCE in TOPIC."""
+
+    async def copy() -> None:
+        from sprocketmq.client.admin import AdminClient
+
+        async with AdminClient(options) as admin:
+            await admin.offsets.clone(source, target, topic)
+
+    run_client(copy())
+    click.echo(f"{target} is where {source} is in {topic}")
+
+
+def _target(end: str | None, when: int | None, number: int | None) -> Target:
+    given = [each for each in (end, when, number) if each is not None]
+    if len(given) != 1:
+        raise click.UsageError("give one of --to, --to-time and --to-offset")
+    if when is not None:
+        return datetime.fromtimestamp(when / 1000, UTC)
+    if number is not None:
+        return number
+    return "first" if end == "first" else "last"

@@ -1,0 +1,87 @@
+"""Offsets of a queue: where it begins and ends, where a time lies in it, and where a group has got to."""
+
+from __future__ import annotations
+
+from sprocketmq.client.cluster.instance import ClientInstance
+from sprocketmq.client.cluster.requests import check, header_of
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol.enums import BoundaryType
+from sprocketmq.protocol.headers.offsets import (
+    GetEarliestMsgStoretimeRequestHeader,
+    GetEarliestMsgStoretimeResponseHeader,
+    GetMaxOffsetRequestHeader,
+    GetMaxOffsetResponseHeader,
+    GetMinOffsetRequestHeader,
+    GetMinOffsetResponseHeader,
+    QueryConsumerOffsetRequestHeader,
+    QueryConsumerOffsetResponseHeader,
+    SearchOffsetRequestHeader,
+    SearchOffsetResponseHeader,
+    UpdateConsumerOffsetRequestHeader,
+)
+from sprocketmq.protocol.message_queue import MessageQueue
+
+
+async def min_offset(instance: ClientInstance, queue: MessageQueue) -> int:
+    """The first offset that is still there."""
+    header = GetMinOffsetRequestHeader(topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name)
+    answer = await instance.call(await instance.address_of(queue), RequestCode.GET_MIN_OFFSET, header)
+    return header_of(GetMinOffsetResponseHeader, answer).offset
+
+
+async def max_offset(instance: ClientInstance, queue: MessageQueue) -> int:
+    """The offset the next message will get."""
+    header = GetMaxOffsetRequestHeader(topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name)
+    answer = await instance.call(await instance.address_of(queue), RequestCode.GET_MAX_OFFSET, header)
+    return header_of(GetMaxOffsetResponseHeader, answer).offset
+
+
+async def offset_at(
+    instance: ClientInstance, queue: MessageQueue, timestamp_ms: int, boundary: BoundaryType = BoundaryType.LOWER
+) -> int:
+    """The offset of the first message stored at `timestamp_ms` or later (of the last one, for UPPER)."""
+    header = SearchOffsetRequestHeader(
+        topic=queue.topic,
+        queue_id=queue.queue_id,
+        timestamp=timestamp_ms,
+        boundary_type=boundary,
+        bname=queue.broker_name,
+    )
+    answer = await instance.call(await instance.address_of(queue), RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
+    return header_of(SearchOffsetResponseHeader, answer).offset
+
+
+async def earliest_store_time(instance: ClientInstance, queue: MessageQueue) -> int | None:
+    """When the oldest message of the queue was stored, in ms; None when there is none."""
+    header = GetEarliestMsgStoretimeRequestHeader(topic=queue.topic, queue_id=queue.queue_id)
+    answer = await instance.call(await instance.address_of(queue), RequestCode.GET_EARLIEST_MSG_STORETIME, header)
+    timestamp = header_of(GetEarliestMsgStoretimeResponseHeader, answer).timestamp
+    return timestamp if timestamp > 0 else None
+
+
+async def committed(instance: ClientInstance, group: str, queue: MessageQueue) -> int | None:
+    """Where the group goes on in the queue; None when it has committed nothing there."""
+    header = QueryConsumerOffsetRequestHeader(
+        consumer_group=group, topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name
+    )
+    address = await instance.address_of(queue)
+    answer = await instance.ask(address, RequestCode.QUERY_CONSUMER_OFFSET, header)
+    if answer.code == ResponseCode.QUERY_NOT_FOUND:
+        return None
+    return header_of(QueryConsumerOffsetResponseHeader, check(answer, address)).offset
+
+
+async def commit(instance: ClientInstance, group: str, queue: MessageQueue, offset: int, *, wait: bool = True) -> None:
+    """Set the group's offset; without `wait` nobody tells whether it arrived."""
+    header = UpdateConsumerOffsetRequestHeader(
+        consumer_group=group,
+        topic=queue.topic,
+        queue_id=queue.queue_id,
+        commit_offset=offset,
+        bname=queue.broker_name,
+    )
+    address = await instance.address_of(queue)
+    if wait:
+        await instance.call(address, RequestCode.UPDATE_CONSUMER_OFFSET, header)
+    else:
+        await instance.oneway(address, RequestCode.UPDATE_CONSUMER_OFFSET, header)

@@ -1,0 +1,96 @@
+"""The routes that a client knows, asked of the nameservers and kept fresh."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sprocketmq.client.cluster.route import AUTO_CREATE_TOPIC, Route
+from sprocketmq.client.cluster.transport import NameServers
+from sprocketmq.client.errors import ClientError, NoRoute, Refused
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol import bodies
+from sprocketmq.protocol.bodies import codec
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class RouteTable:
+    """Routes as last heard. A topic asked for once is kept fresh by `refresh`; one fetch at a time per topic."""
+
+    nameservers: NameServers
+    timeout: float = 3.0
+    _routes: dict[str, Route] = field(default_factory=dict)
+    _fetching: dict[str, asyncio.Task[Route]] = field(default_factory=dict)
+
+    def known(self, topic: str) -> Route | None:
+        return self._routes.get(topic)
+
+    @property
+    def topics(self) -> list[str]:
+        return list(self._routes)
+
+    async def get(self, topic: str) -> Route:
+        """The route, fetched when it is not known yet. Raises NoRoute or Offline."""
+        return self._routes.get(topic) or await self.fetch(topic)
+
+    async def fetch(self, topic: str) -> Route:
+        """The route as a nameserver gives it now; callers that ask together share one request."""
+        task = self._fetching.get(topic)
+        if task is None:
+            task = self._fetching[topic] = asyncio.ensure_future(self._fetch(topic))
+            task.add_done_callback(lambda _: self._fetching.pop(topic, None))
+        return await asyncio.shield(task)
+
+    async def for_sending(self, topic: str, queue_count: int) -> Route:
+        """The route of `topic`; of one that does not exist, where a broker would create it."""
+        try:
+            route = await self.get(topic)
+        except NoRoute as unknown:
+            return await self._for_new_topic(topic, queue_count, unknown)
+        if not route.write_queues:
+            route = await self.fetch(topic)
+        if not route.write_queues:
+            raise NoRoute(topic, "no broker takes messages for it now")
+        return route
+
+    async def refresh(self, topics: Iterable[str]) -> list[str]:
+        """Fetch again; a topic whose nameservers are silent keeps its last route. Returns the topics that changed."""
+        changed = []
+        for topic in topics:
+            before = self._routes.get(topic)
+            try:
+                if await self.fetch(topic) != before:
+                    changed.append(topic)
+            except ClientError as error:
+                log.info("route refresh failed topic=%s error=%s", topic, error)
+        return changed
+
+    def brokers(self) -> dict[str, dict[int, str]]:
+        """Every broker of every known route: name to id to address."""
+        return {name: dict(ids) for route in self._routes.values() for name, ids in route.addresses.items()}
+
+    async def close(self) -> None:
+        for task in list(self._fetching.values()):
+            task.cancel()
+
+    async def _fetch(self, topic: str) -> Route:
+        header = {"topic": topic, "acceptStandardJsonOnly": "true"}
+        answer = await self.nameservers.call(RequestCode.GET_ROUTEINFO_BY_TOPIC, header, timeout=self.timeout)
+        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+            raise NoRoute(topic, "no nameserver knows it")
+        if answer.code != ResponseCode.SUCCESS:
+            raise Refused(answer.code, answer.remark)
+        route = self._routes[topic] = Route.of(topic, codec.decode(bodies.route.TopicRouteData, answer.body))
+        return route
+
+    async def _for_new_topic(self, topic: str, queue_count: int, unknown: NoRoute) -> Route:
+        try:
+            template = await self.get(AUTO_CREATE_TOPIC)
+        except NoRoute:
+            raise unknown from None
+        counts = {name: min(count, queue_count) for name, count in template.write_counts.items()}
+        return Route(topic, template.addresses, template.clusters, counts, counts)

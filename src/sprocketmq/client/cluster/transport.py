@@ -1,0 +1,133 @@
+"""Requests to brokers and nameservers, with the client's own errors. The only module that knows `remoting`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from sprocketmq.client.cluster.requests import check, request
+from sprocketmq.client.errors import ClientError, Closed, Offline, TimedOut, Unreachable
+from sprocketmq.client.options import ClientOptions
+from sprocketmq.errors import ConnectFailed, ConnectionLost, RemotingError, RequestTimeout
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.signing import with_signature
+from sprocketmq.remoting.client import RemotingClient
+from sprocketmq.remoting.connection import Connection
+from sprocketmq.remoting.handlers import ProcessorTable
+
+log = logging.getLogger(__name__)
+
+_ONEWAY_S = 3.0
+
+
+class Transport(Protocol):
+    """What the client needs of the network; tests put one that lives in memory in its place."""
+
+    async def call(self, address: str, command: Command, timeout: float) -> Command:
+        """The answer, whatever its code. Raises TimedOut, Unreachable or Closed."""
+        ...
+
+    async def oneway(self, address: str, command: Command) -> None: ...
+
+    def straight(self, address: str) -> Connection | None:
+        """The connection to `address`, for a caller that encodes its requests; None when it must go by `call`."""
+        ...
+
+    def failure(self, address: str, error: RemotingError, timeout: float) -> ClientError:
+        """What `call` would have raised for that."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class RemotingTransport:
+    """One connection per address, signed when there are credentials."""
+
+    def __init__(
+        self, options: ClientOptions, handlers: ProcessorTable, on_connected: Callable[[str], None] | None = None
+    ) -> None:
+        self._remoting = RemotingClient(handlers, ssl=options.ssl, connect_timeout=options.connect_timeout)
+        self._credentials = options.credentials
+        self._on_connected = on_connected
+        self._closed = False
+
+    async def call(self, address: str, command: Command, timeout: float) -> Command:
+        self._sign(command)
+        try:
+            connection = self._remoting.connected(address)
+            if connection is None:
+                loop = asyncio.get_running_loop()
+                deadline = loop.time() + timeout
+                connection = await self._connect(address, timeout)
+                timeout = max(deadline - loop.time(), 0.001)
+            return await connection.request(command, timeout)
+        except (RequestTimeout, ConnectFailed, ConnectionLost) as error:
+            raise self.failure(address, error, timeout) from None
+
+    async def oneway(self, address: str, command: Command) -> None:
+        self._sign(command)
+        try:
+            connection = self._remoting.connected(address) or await self._connect(address, _ONEWAY_S)
+            connection.send(command)
+        except (ConnectFailed, ConnectionLost) as error:
+            raise self.failure(address, error, _ONEWAY_S) from None
+
+    def straight(self, address: str) -> Connection | None:
+        return None if self._credentials is not None else self._remoting.connected(address)
+
+    def failure(self, address: str, error: RemotingError, timeout: float) -> ClientError:
+        if isinstance(error, RequestTimeout):
+            return TimedOut(f"no answer from {address} within {timeout:.3g} s")
+        if self._closed:
+            return Closed("the client was stopped")
+        return Unreachable(address, str(error).removeprefix(f"{address}: "))
+
+    async def close(self) -> None:
+        self._closed = True
+        await self._remoting.close()
+
+    async def _connect(self, address: str, timeout: float) -> Connection:
+        try:
+            async with asyncio.timeout(timeout):
+                connection = await self._remoting.connect(address)
+        except TimeoutError:
+            raise TimedOut(f"no connection to {address} within {timeout:.3g} s") from None
+        if self._on_connected is not None:
+            self._on_connected(address)
+        return connection
+
+    def _sign(self, command: Command) -> None:
+        keys = self._credentials
+        if keys is not None:
+            command.ext_fields = with_signature(
+                command.ext_fields or {}, command.body, access_key=keys.access_key, secret_key=keys.secret_key,
+                security_token=keys.token,
+            )  # fmt: skip
+
+
+class NameServers:
+    """Several nameservers, of which one is in use until it fails."""
+
+    def __init__(self, addresses: tuple[str, ...], transport: Transport) -> None:
+        self.addresses = addresses
+        self._transport = transport
+        self._current = 0
+
+    async def call(self, code: int, header: object | None = None, *, timeout: float, body: bytes = b"") -> Command:
+        """The answer of the first nameserver that gives one, the current one first."""
+        reason = ""
+        for _ in self.addresses:
+            address = self.addresses[self._current]
+            try:
+                return await self._transport.call(address, request(code, header, body), timeout)
+            except (TimedOut, Unreachable) as error:
+                reason = getattr(error, "reason", str(error))
+                self._current = (self._current + 1) % len(self.addresses)
+        raise Offline(list(self.addresses), reason)
+
+    async def call_all(self, code: int, header: object, *, timeout: float) -> None:
+        """For changes: nameservers do not talk to one another, so each is told."""
+        for address in self.addresses:
+            check(await self._transport.call(address, request(code, header), timeout), address)

@@ -1,0 +1,1 @@
+"""Sending: single messages, batches, transactions, requests with replies."""

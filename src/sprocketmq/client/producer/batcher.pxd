@@ -1,0 +1,49 @@
+# The C types of batching.py.
+from sprocketmq.client.producer.accumulator cimport Accumulator
+from sprocketmq.client.message cimport Message
+from sprocketmq.client.producer.receipts cimport Outcome, ReceiptFuture, future_of
+
+import cython
+
+
+@cython.final
+cdef class _Batch:
+    cdef public double deadline
+    cdef public object queue, timer
+    cdef public Accumulator content
+    cdef public Outcome outcome
+
+
+@cython.final
+cdef class _Topic:
+    cdef public str name
+    cdef public object route, ready
+    cdef public dict open
+    cdef public set busy
+    cdef public list unrouted
+
+
+@cython.final
+cdef class Batcher:
+    cdef object _sender, _encoder, _settings, _limits, _send_alone, _loop, _tasks, _delivery, _idle, _roomy
+    cdef Py_ssize_t _most_messages, _most_bytes, _batch_messages, _batch_bytes, _alone_over, _max_message_bytes
+    cdef Py_ssize_t _count, _bytes
+    cdef bint _is_observed, _closed
+    cdef dict _topics
+
+    @cython.locals(topic=_Topic)
+    cpdef ReceiptFuture submit(self, Message message)
+
+    @cython.locals(message=Message)
+    cpdef bint submit_some(self, object messages, list futures) except -1
+
+    cdef ReceiptFuture _add_keyed(self, _Topic topic, Message message, str extra, ReceiptFuture future)
+
+    @cython.locals(batch=_Batch, content=Accumulator, index=Py_ssize_t, size=Py_ssize_t)
+    cdef ReceiptFuture _add(
+        self, _Topic topic, object queue, Message message, str extra, ReceiptFuture future
+    )
+
+    cdef _Batch _open_batch(self, _Topic topic, object queue)
+
+    cpdef object _close(self, _Topic topic, _Batch batch)

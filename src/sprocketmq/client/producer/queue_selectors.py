@@ -1,0 +1,67 @@
+"""Which queue a message goes to.
+
+A selector gets the message and the topic's writable queues, sorted, and returns one of them. Messages that must stay in
+order need a selector that gives the same queue for the same key as long as the number of queues stays.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from sprocketmq.client.message import Message
+from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.record.hashing import string_hash
+
+QueueSelector = Callable[[Message, Sequence[MessageQueue]], MessageQueue]
+
+
+def by_hash(key: str) -> QueueSelector:
+    """The queue of `key`, as Java's SelectMessageQueueByHash chooses it for a String."""
+
+    def select(_message: Message, queues: Sequence[MessageQueue]) -> MessageQueue:
+        return queues[abs(string_hash(key)) % len(queues)]
+
+    return select
+
+
+def by_sharding_key(message: Message, queues: Sequence[MessageQueue]) -> MessageQueue:
+    """The queue of the message's `sharding_key`; a message without one goes anywhere."""
+    if message.sharding_key is None:
+        return by_random(message, queues)
+    return by_hash(message.sharding_key)(message, queues)
+
+
+def by_random(_message: Message, queues: Sequence[MessageQueue]) -> MessageQueue:
+    return random.choice(queues)
+
+
+def to_queue(queue: MessageQueue) -> QueueSelector:
+    """Always `queue`."""
+    return lambda _message, _queues: queue
+
+
+class RoundRobin:
+    """The next queue each time, on a broker that `is_available`, and not on the one that has just failed.
+
+    When no broker is available the caller's order is kept: sending somewhere beats not sending.
+    """
+
+    def __init__(self, start: int | None = None) -> None:
+        self._next = random.randrange(1 << 16) if start is None else start
+
+    def choose(
+        self,
+        queues: Sequence[MessageQueue],
+        *,
+        avoid: str | None = None,
+        is_available: Callable[[str], bool] | None = None,
+    ) -> MessageQueue:
+        turn = self._next
+        self._next = turn + 1
+        if avoid is None and is_available is None:
+            return queues[turn % len(queues)]
+        order = [queues[(turn + i) % len(queues)] for i in range(len(queues))]
+        favoured = [queue for queue in order if is_available is None or is_available(queue.broker_name)]
+        elsewhere = [queue for queue in favoured or order if queue.broker_name != avoid]
+        return (elsewhere or favoured or order)[0]

@@ -1,0 +1,61 @@
+"""Messages that are questions: the sender waits, the consumer answers, and the broker carries the answer back."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import TYPE_CHECKING
+
+from sprocketmq.client.cluster.identity import unique_key
+from sprocketmq.client.cluster.replies import Reply
+from sprocketmq.client.errors import InvalidMessage, NoRoute
+from sprocketmq.client.message import Message
+from sprocketmq.client.producer.encoder import Outgoing, now_ms
+from sprocketmq.client.producer.sender import Sender
+from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.codes import RequestCode
+from sprocketmq.protocol.record.properties import encode_properties
+
+if TYPE_CHECKING:
+    from sprocketmq.client.producer.producer import Producer
+
+_COPIED = ("CORRELATION_ID", "REPLY_TO_CLIENT", "TTL")
+
+
+async def request(producer: Producer, message: Message, timeout: float) -> Reply:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout
+    instance = producer.instance
+    correlation_id = str(uuid.uuid4())
+    extra = {
+        "CORRELATION_ID": correlation_id,
+        "REPLY_TO_CLIENT": instance.client_id,
+        "TTL": str(int(timeout * 1000)),
+    }
+    outgoing = producer.encoder.single(message, extra)
+    await producer.sender.route(outgoing.topic, deadline)
+    await instance.greet_new()  # the reply comes back only through a broker that knows us
+    future = instance.pushed.replies.expect(correlation_id)
+    try:
+        await producer.sender.send(outgoing, deadline, message=message)
+        return await instance.pushed.replies.wait(future, deadline - loop.time())
+    finally:
+        future.cancel()
+
+
+async def reply(sender: Sender, asked: ReceivedMessage, body: bytes, deadline: float) -> None:
+    """Send the answer to the broker that the question came from, for its sender is connected there."""
+    properties = asked.properties
+    if "CORRELATION_ID" not in properties or "CLUSTER" not in properties:
+        raise InvalidMessage("the message does not ask for a reply")
+    topic = f"{properties['CLUSTER']}_REPLY_TOPIC"
+    key = unique_key()
+    text = {"UNIQ_KEY": key, "MSG_TYPE": "reply", **{name: properties[name] for name in _COPIED if name in properties}}
+    outgoing = Outgoing(
+        topic, body, key, encode_properties(text), born_ms=now_ms(), code=RequestCode.SEND_REPLY_MESSAGE_V2
+    )
+    route = await sender.route(topic, deadline)
+    near = [queue for queue in route.write_queues if queue.broker_name == asked.broker_name]
+    if not near:
+        raise NoRoute(topic, f"broker {asked.broker_name} does not take replies")
+    await sender.attempt(outgoing, route, near[0], deadline)

@@ -1,0 +1,249 @@
+"""The queues a pull consumer reads, with their buffers and fetchers, and its membership in the group."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sprocketmq.client.cluster import queue_offsets
+from sprocketmq.client.cluster.group_members import group_members
+from sprocketmq.client.cluster.instance import ClientInstance
+from sprocketmq.client.cluster.subscription_check import check_subscription
+from sprocketmq.client.cluster.tasks import BackgroundTasks, Ticker
+from sprocketmq.client.errors import ClientError, NoRoute
+from sprocketmq.client.pull.buffer import QueueBuffer
+from sprocketmq.client.pull.fetcher import Fetcher
+from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.client.settings import PullSettings
+from sprocketmq.client.subscription import Subscription
+from sprocketmq.codes import VERSION_NAME
+from sprocketmq.protocol.bodies.heartbeat import ConsumerData
+from sprocketmq.protocol.bodies.running_info import (
+    ConsumeMessageDirectlyResult,
+    ConsumerRunningInfo,
+    ProcessQueueInfo,
+)
+from sprocketmq.protocol.enums import CMResult, ConsumeFromWhere, ConsumeType, MessageModel
+from sprocketmq.protocol.message_queue import MessageQueue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+log = logging.getLogger(__name__)
+
+
+class Assignment:
+    def __init__(self, instance: ClientInstance, group: str, settings: PullSettings) -> None:
+        self.group = group
+        self.buffers: dict[MessageQueue, QueueBuffer] = {}
+        self._instance, self._settings = instance, settings
+        self._subscriptions: dict[str, Subscription] = {}
+        self._fetches: dict[MessageQueue, asyncio.Task[None]] = {}
+        self._finished: dict[MessageQueue, int] = {}  # offsets after what earlier polls gave
+        self._committed: dict[MessageQueue, int] = {}
+        self._tasks = BackgroundTasks()
+        self._arrived = asyncio.Event()
+        self._rebalances = Ticker("rebalance", settings.rebalance_interval, self._rebalance)
+        self._turn = 0
+        self._ticking = False
+
+    def buffer(self, queue: MessageQueue) -> QueueBuffer:
+        try:
+            return self.buffers[queue]
+        except KeyError:
+            raise ValueError(f"queue {queue} is not assigned to this consumer") from None
+
+    # -- membership -------------------------------------------------------------------------------------------------
+
+    async def subscribe(self, subscription: Subscription) -> None:
+        await check_subscription(self._instance, self.group, subscription)
+        self._subscriptions[subscription.topic] = subscription
+        await self._instance.join(consumer=self)
+        self._start_ticking()
+        await self._rebalance()
+
+    async def assign(self, queues: list[MessageQueue], tags: str, sql: str | None) -> None:
+        if self._subscriptions:
+            raise ValueError("a consumer that subscribes cannot be assigned queues as well")
+        wanted = {queue: Subscription.of(queue.topic, tags, sql) for queue in queues}
+        await self._let_go([queue for queue in self.buffers if queue not in wanted])
+        for queue, subscription in wanted.items():
+            if queue not in self.buffers:
+                await self._take_up(queue, subscription)
+        self._start_ticking()
+
+    async def stop(self, *, commit: bool) -> None:
+        await self._tasks.stop()
+        if commit:
+            self._finish_poll()
+        try:
+            await self.commit(self._finished)
+        except ClientError as error:
+            log.warning("offsets not committed at the end group=%s error=%s", self.group, error)
+        if self._subscriptions:
+            await self._instance.leave(consumer=self.group)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    async def poll(self, limit: int, timeout: float) -> list[ReceivedMessage]:
+        self._finish_poll()
+        await self._wait(timeout)
+        messages: list[ReceivedMessage] = []
+        for buffer in self._in_turn():
+            if len(messages) >= limit:
+                break
+            messages += buffer.take(limit - len(messages))
+        return messages
+
+    async def poll_arrow(self, timeout: float) -> pa.RecordBatch | None:
+        from sprocketmq.client.pull import arrow
+
+        self._finish_poll()
+        await self._wait(timeout)
+        batches = []
+        for buffer in self._in_turn():
+            if data := buffer.take_bytes():
+                batch = arrow.record_batch(data, buffer.queue.broker_name)
+                batches.append(arrow.tagged(batch, buffer.subscription.tags))
+        return arrow.joined(batches)
+
+    async def commit(self, positions: Mapping[MessageQueue, int] | None = None) -> None:
+        chosen = {queue: buffer.position for queue, buffer in self.buffers.items()} if positions is None else positions
+        changed = {queue: offset for queue, offset in chosen.items() if self._committed.get(queue) != offset}
+        await asyncio.gather(*(self._commit(queue, offset) for queue, offset in changed.items()))
+
+    async def _commit(self, queue: MessageQueue, offset: int) -> None:
+        await queue_offsets.commit(self._instance, self.group, queue, offset)
+        self._committed[queue] = offset
+
+    async def _wait(self, timeout: float) -> None:
+        """Until a buffer has something, or the time is up."""
+        try:
+            async with asyncio.timeout(timeout):
+                while all(buffer.is_empty or buffer.paused for buffer in self.buffers.values()):
+                    self._arrived.clear()
+                    await self._arrived.wait()
+        except TimeoutError:
+            return
+
+    def _in_turn(self) -> list[QueueBuffer]:
+        """All buffers, another one first each time, so that no queue starves."""
+        buffers = list(self.buffers.values())
+        self._turn += 1
+        start = self._turn % max(len(buffers), 1)
+        return buffers[start:] + buffers[:start]
+
+    def _finish_poll(self) -> None:
+        for queue, buffer in self.buffers.items():
+            self._finished[queue] = buffer.position
+
+    # -- queues come and go -------------------------------------------------------------------------------------------
+
+    def _start_ticking(self) -> None:
+        if self._ticking:
+            return
+        self._ticking = True
+        if self._subscriptions:
+            self._tasks.spawn(self._rebalances.run(), "rebalance")
+        if self._settings.commit_interval > 0:
+            commits = Ticker("offset commit", self._settings.commit_interval, self._auto_commit)
+            self._tasks.spawn(commits.run(), "offset commit")
+
+    async def _auto_commit(self) -> None:
+        await self.commit({queue: offset for queue, offset in self._finished.items() if queue in self.buffers})
+
+    async def _rebalance(self) -> None:
+        for topic, subscription in list(self._subscriptions.items()):
+            try:
+                route = await self._instance.routes.get(topic)
+                members = sorted(await group_members(self._instance, self.group, route))
+            except ClientError as error:
+                level = logging.DEBUG if isinstance(error, NoRoute) else logging.INFO
+                log.log(level, "no rebalance topic=%s error=%s", topic, error)
+                self._tasks.spawn(self._rebalance_later(), "rebalance soon")
+                continue
+            mine = set(self._settings.allocation(self._instance.client_id, route.read_queues, members))
+            held = {queue for queue in self.buffers if queue.topic == topic}
+            await self._let_go(sorted(held - mine))
+            for queue in sorted(mine - held):
+                await self._take_up(queue, subscription)
+
+    async def _rebalance_later(self) -> None:
+        await asyncio.sleep(self._settings.retry_pause)
+        self._rebalances.wake()
+
+    async def _take_up(self, queue: MessageQueue, subscription: Subscription) -> None:
+        buffer = QueueBuffer(queue, subscription, await self._start_offset(queue))
+        self.buffers[queue] = buffer
+        fetcher = Fetcher(self._instance, self.group, self._settings, buffer, self._arrived.set)
+        self._fetches[queue] = self._tasks.spawn(fetcher.run(), f"fetch {queue}")
+
+    async def _let_go(self, queues: list[MessageQueue]) -> None:
+        for queue in queues:
+            self._fetches.pop(queue).cancel()
+            del self.buffers[queue]
+        last = {queue: self._finished.pop(queue) for queue in queues if queue in self._finished}
+        if last and self._settings.commit_interval > 0:
+            try:
+                await self.commit(last)
+            except ClientError as error:
+                log.info("offsets not committed at handover error=%s", error)
+
+    async def _start_offset(self, queue: MessageQueue) -> int:
+        committed = await queue_offsets.committed(self._instance, self.group, queue)
+        if committed is not None and committed >= 0:
+            self._committed[queue] = committed
+            return committed
+        wanted = self._settings.consume_from
+        if wanted == "first":
+            return await queue_offsets.min_offset(self._instance, queue)
+        if wanted == "last":
+            return await queue_offsets.max_offset(self._instance, queue)
+        return await queue_offsets.offset_at(self._instance, queue, int(wanted.timestamp() * 1000))
+
+    # -- the face to the instance -------------------------------------------------------------------------------------
+
+    def topics(self) -> frozenset[str]:
+        return frozenset(self._subscriptions)
+
+    def heartbeat(self) -> ConsumerData:
+        return ConsumerData(
+            group_name=self.group,
+            consume_type=ConsumeType.CONSUME_ACTIVELY,
+            message_model=MessageModel.CLUSTERING,
+            consume_from_where=ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
+            subscription_data_set=tuple(subscription.data() for subscription in self._subscriptions.values()),
+        )
+
+    def rebalance_soon(self) -> None:
+        self._rebalances.wake()
+
+    async def reset_offsets(self, topic: str, table: Mapping[MessageQueue, int]) -> None:
+        for queue, offset in table.items():
+            if queue.topic == topic and queue in self.buffers:
+                self.buffers[queue].seek(offset)
+                self._finished[queue] = offset
+
+    def consumed_offsets(self, topic: str) -> Mapping[MessageQueue, int]:
+        return {queue: buffer.position for queue, buffer in self.buffers.items() if queue.topic == topic}
+
+    def running_info(self) -> ConsumerRunningInfo:
+        return ConsumerRunningInfo(
+            properties={"PROP_CONSUME_TYPE": "CONSUME_ACTIVELY", "PROP_CLIENT_VERSION": VERSION_NAME},
+            subscription_set=tuple(subscription.data() for subscription in self._subscriptions.values()),
+            mq_table={
+                queue: ProcessQueueInfo(
+                    commit_offset=self._committed.get(queue, 0),
+                    cached_msg_min_offset=buffer.position,
+                    cached_msg_max_offset=buffer.fetch_offset,
+                    cached_msg_size_in_mi_b=buffer.size_bytes >> 20,
+                )
+                for queue, buffer in self.buffers.items()
+            },
+        )
+
+    async def consume_directly(self, message: ReceivedMessage) -> ConsumeMessageDirectlyResult:
+        """There is no handler to give it to."""
+        return ConsumeMessageDirectlyResult(consume_result=CMResult.CR_RETURN_NULL, remark="this consumer polls")

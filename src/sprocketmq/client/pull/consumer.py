@@ -1,0 +1,191 @@
+"""The pull consumer as users see it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, Unpack
+
+from sprocketmq.client.cluster import queue_offsets
+from sprocketmq.client.cluster.instance import ClientInstance
+from sprocketmq.client.cluster.shared_instances import acquire, release
+from sprocketmq.client.errors import Closed
+from sprocketmq.client.options import ClientOptions, Connecting
+from sprocketmq.client.pull.assignment import Assignment
+from sprocketmq.client.pull.ranges import pull_range, within
+from sprocketmq.client.received import ReceivedMessage, inside
+from sprocketmq.client.settings import PullSettings
+from sprocketmq.client.subscription import Subscription
+from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.names import with_namespace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class PullConsumer:
+    """Reads when asked. Either `subscribe`, and the group shares the queues out, or `assign`, and you choose them.
+
+    async with PullConsumer("audit", nameserver="127.0.0.1:9876") as consumer:
+        await consumer.subscribe("orders")
+        async for message in consumer:
+            ...
+
+    What one poll gave counts as consumed when the next poll begins, or when the block ends without an error.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        nameserver: str | Sequence[str] | ClientOptions | None = None,
+        *,
+        settings: PullSettings | None = None,
+        **connecting: Unpack[Connecting],
+    ) -> None:
+        self.options = ClientOptions.of(nameserver, **connecting)
+        self.settings = settings or PullSettings()
+        self.group = with_namespace(self.options.namespace, group)
+        self._instance: ClientInstance | None = None
+        self._assignment: Assignment | None = None
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> Self:
+        if self._instance is None:
+            self._instance = acquire(self.options, consumer=self.group)
+            self._assignment = Assignment(self._instance, self.group, self.settings)
+        return self
+
+    async def stop(self, *, commit: bool = True) -> None:
+        """Stop fetching, and commit what the polls so far gave."""
+        instance, assignment = self._instance, self._assignment
+        if instance is None or assignment is None:
+            return
+        self._instance = self._assignment = None
+        try:
+            await assignment.stop(commit=commit)
+        finally:
+            await release(instance, consumer=self.group)
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop(commit=error is None)
+
+    # -- where to read ------------------------------------------------------------------------------------------------
+
+    async def subscribe(self, topic: str, tags: str = "*", *, sql: str | None = None) -> None:
+        """Share the topic's queues with the other members of the group."""
+        await self._parts().subscribe(Subscription.of(self._full(topic), tags, sql))
+
+    async def assign(self, queues: Iterable[MessageQueue], tags: str = "*", *, sql: str | None = None) -> None:
+        """Read exactly these queues; nobody is asked. Replaces an earlier assignment."""
+        await self._parts().assign(list(queues), tags, sql)
+
+    def assignment(self) -> set[MessageQueue]:
+        return set(self._parts().buffers)
+
+    async def queues(self, topic: str) -> tuple[MessageQueue, ...]:
+        """The readable queues of a topic."""
+        return (await self._running().routes.get(self._full(topic))).read_queues
+
+    async def seek(self, queue: MessageQueue, offset: int) -> None:
+        """The next poll reads `queue` from `offset`."""
+        self._parts().buffer(queue).seek(offset)
+
+    async def seek_to_begin(self, queue: MessageQueue) -> None:
+        await self.seek(queue, await queue_offsets.min_offset(self._running(), queue))
+
+    async def seek_to_end(self, queue: MessageQueue) -> None:
+        await self.seek(queue, await queue_offsets.max_offset(self._running(), queue))
+
+    async def seek_to_time(self, queue: MessageQueue, when: datetime) -> None:
+        await self.seek(queue, await self.offset_at(queue, when))
+
+    def pause(self, queues: Iterable[MessageQueue]) -> None:
+        for queue in queues:
+            self._parts().buffer(queue).paused = True
+
+    def resume(self, queues: Iterable[MessageQueue]) -> None:
+        for queue in queues:
+            buffer = self._parts().buffer(queue)
+            buffer.paused = False
+            buffer.changed.set()
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    async def poll(self, max_messages: int = 1024, timeout: float = 5.0) -> list[ReceivedMessage]:
+        """Messages that are there, or that come within `timeout`; an empty list when none do."""
+        return inside(self.options.namespace, await self._parts().poll(max_messages, timeout))
+
+    async def poll_arrow(self, timeout: float = 5.0) -> pa.RecordBatch | None:
+        """What is there as one Arrow record batch, without a Python object per message; None when nothing came."""
+        return await self._parts().poll_arrow(timeout)
+
+    async def batches(self, max_messages: int = 1024) -> AsyncIterator[list[ReceivedMessage]]:
+        """Polls without end; each batch has at least one message."""
+        while True:
+            if messages := await self.poll(max_messages, self.settings.long_poll):
+                yield messages
+
+    async def __aiter__(self) -> AsyncIterator[ReceivedMessage]:
+        async for batch in self.batches():
+            for message in batch:
+                yield message
+
+    async def read_range(self, queue: MessageQueue, begin: int, end: int) -> AsyncIterator[list[ReceivedMessage]]:
+        """The messages of one queue from offset `begin` to before `end`; touches no committed offset."""
+        async for result in pull_range(self._running(), self.group, queue, begin, end, self.settings):
+            if messages := within(result.messages(), end):
+                yield inside(self.options.namespace, messages)
+
+    async def read_range_arrow(self, queue: MessageQueue, begin: int, end: int) -> AsyncIterator[pa.RecordBatch]:
+        """As `read_range`, in Arrow record batches."""
+        from sprocketmq.client.pull import arrow
+
+        async for result in pull_range(self._running(), self.group, queue, begin, end, self.settings):
+            batch = arrow.before(arrow.record_batch([result.data], queue.broker_name), end)
+            if batch.num_rows:
+                yield batch
+
+    # -- offsets ----------------------------------------------------------------------------------------------------
+
+    async def commit(self, positions: Mapping[MessageQueue, int] | None = None) -> None:
+        """Commit these offsets, or everything that polls have given so far. Returns when the brokers have them."""
+        await self._parts().commit(positions)
+
+    def position(self, queue: MessageQueue) -> int:
+        """The offset the next poll reads from."""
+        return self._parts().buffer(queue).position
+
+    async def committed(self, queue: MessageQueue) -> int | None:
+        return await queue_offsets.committed(self._running(), self.group, queue)
+
+    async def begin_offset(self, queue: MessageQueue) -> int:
+        return await queue_offsets.min_offset(self._running(), queue)
+
+    async def end_offset(self, queue: MessageQueue) -> int:
+        return await queue_offsets.max_offset(self._running(), queue)
+
+    async def offset_at(self, queue: MessageQueue, when: datetime) -> int:
+        """The offset of the first message stored at `when` or later."""
+        return await queue_offsets.offset_at(self._running(), queue, int(when.timestamp() * 1000))
+
+    # -- inside -----------------------------------------------------------------------------------------------------
+
+    def _full(self, topic: str) -> str:
+        return with_namespace(self.options.namespace, topic)
+
+    def _running(self) -> ClientInstance:
+        if self._instance is None:
+            raise Closed("the consumer is not started, or was stopped")
+        return self._instance
+
+    def _parts(self) -> Assignment:
+        if self._assignment is None:
+            raise Closed("the consumer is not started, or was stopped")
+        return self._assignment

@@ -1,0 +1,71 @@
+"""Handlers that run side by side: order is free, and `concurrency` batches are in hand at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import groupby
+
+from sprocketmq.client.push.context import Running
+from sprocketmq.client.push.handlers import Outcome
+from sprocketmq.client.push.process_queue import ProcessQueue
+from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.protocol.names import is_retry_topic
+
+_RETRY_HERE_S = 5.0
+
+
+class ConcurrentConsumption:
+    """Workers that take from whichever queue has something."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+        self._ready: asyncio.Queue[ProcessQueue] = asyncio.Queue()  # bounded by the queues' own limits
+        self._batch = max((handler.batch_size for handler in running.handlers.values()), default=1)
+
+    def start(self) -> None:
+        for number in range(self._running.settings.concurrency):
+            self._running.tasks.spawn(self._work(), f"consume worker {number}")
+
+    def arrived(self, queue: ProcessQueue) -> None:
+        for _ in range(-(-queue.waiting // self._batch)):
+            self._ready.put_nowait(queue)
+
+    async def stop_queue(self, queue: ProcessQueue) -> None:
+        """Nothing more is handed out. What is in hand ends by itself: the next owner may see it again."""
+        queue.drop()
+
+    async def _work(self) -> None:
+        while True:
+            queue = await self._ready.get()
+            messages = queue.take(self._batch)
+            if messages and not queue.dropped:
+                await self._consume(queue, messages)
+
+    async def _consume(self, queue: ProcessQueue, messages: list[ReceivedMessage]) -> None:
+        if not is_retry_topic(queue.queue.topic) or len(messages) == 1:
+            await self._consume_alike(queue, messages)
+            return
+        for _, alike in groupby(messages, key=lambda message: message.full_topic):  # a retry queue mixes topics
+            await self._consume_alike(queue, list(alike))
+
+    async def _consume_alike(self, queue: ProcessQueue, messages: list[ReceivedMessage]) -> None:
+        running = self._running
+        outcome = await running.consume(messages, queue.queue)
+        if outcome.ok or running.broadcasting:  # a broadcast is not tried again: there is no retry topic for one member
+            running.settle(queue, messages)
+            return
+        await self._return(queue, messages, outcome)
+
+    async def _return(self, queue: ProcessQueue, messages: list[ReceivedMessage], outcome: Outcome) -> None:
+        kept = [message for message in messages if not await self._running.send_back(message, outcome.level)]
+        gone = [message for message in messages if message not in kept] if kept else messages
+        self._running.settle(queue, gone)
+        if kept and not queue.dropped:
+            self._running.tasks.spawn(self._again(queue, kept), "retry here")
+
+    async def _again(self, queue: ProcessQueue, messages: list[ReceivedMessage]) -> None:
+        await asyncio.sleep(_RETRY_HERE_S)
+        for message in messages:
+            message.local_tries += 1
+        queue.put_back(messages)
+        self.arrived(queue)

@@ -1,0 +1,79 @@
+"""What the parts of one running push consumer share."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+from sprocketmq.client.cluster.instance import ClientInstance
+from sprocketmq.client.cluster.tasks import BackgroundTasks
+from sprocketmq.client.push.handlers import Handler, Outcome
+from sprocketmq.client.push.offset_store import OffsetStore
+from sprocketmq.client.push.process_queue import ProcessQueue
+from sprocketmq.client.push.rate import RateLimit
+from sprocketmq.client.push.retries import SendBack
+from sprocketmq.client.push.stats import ConsumeCounters
+from sprocketmq.client.received import ReceivedMessage, inside
+from sprocketmq.client.settings import ConsumerSettings
+from sprocketmq.client.subscription import Subscription
+from sprocketmq.client.telemetry.hooks import ConsumeContext, ConsumeHook, run_hooks
+from sprocketmq.protocol.message_queue import MessageQueue
+
+
+@dataclass(slots=True)
+class Running:
+    """One started consumer. `subscriptions` and `handlers` are keyed by the topic's full name."""
+
+    instance: ClientInstance
+    group: str
+    settings: ConsumerSettings
+    orderly: bool
+    broadcasting: bool
+    subscriptions: Mapping[str, Subscription]
+    handlers: Mapping[str, Handler]
+    store: OffsetStore
+    send_back: SendBack
+    executor: Executor
+    tasks: BackgroundTasks
+    rate: RateLimit
+    hooks: Sequence[ConsumeHook] = ()
+    active: asyncio.Event = field(default_factory=asyncio.Event)  # cleared while the consumer is paused
+    stats: ConsumeCounters = field(default_factory=ConsumeCounters)
+
+    def handler_of(self, message: ReceivedMessage) -> Handler | None:
+        """By the topic its sender named: a retried message goes to the handler it failed in."""
+        if len(self.handlers) == 1:
+            return next(iter(self.handlers.values()))
+        return self.handlers.get(message.full_topic) or self.handlers.get(message.stored_topic)
+
+    async def consume(self, messages: Sequence[ReceivedMessage], queue: MessageQueue) -> Outcome:
+        """Call the handler, with hooks around it."""
+        await self.rate.take(len(messages))
+        inside(self.instance.options.namespace, messages)
+        handler = self.handler_of(messages[0])
+        if handler is None:
+            return Outcome("retry")
+        context = self._begin(messages, queue)
+        started = time.perf_counter()
+        outcome = await handler.run(messages, self.executor, self.settings.consume_timeout)
+        self.stats.consumed(queue.topic, len(messages), time.perf_counter() - started, ok=outcome.ok)
+        if context is not None:
+            context.result, context.error, context.ended = outcome.reason, outcome.error, time.time()
+            run_hooks([hook.after_consume for hook in self.hooks], context)
+        return outcome
+
+    def settle(self, queue: ProcessQueue, messages: Sequence[ReceivedMessage]) -> None:
+        """Consumed or returned: note how far the queue is."""
+        offset = queue.settle(messages)
+        if offset is not None and not queue.abandoned:
+            self.store.note(queue.queue, offset)
+
+    def _begin(self, messages: Sequence[ReceivedMessage], queue: MessageQueue) -> ConsumeContext | None:
+        if not self.hooks:
+            return None
+        context = ConsumeContext(self.group, messages[0].topic, messages, queue)
+        run_hooks([hook.before_consume for hook in self.hooks], context)
+        return context

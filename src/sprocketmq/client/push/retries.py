@@ -1,0 +1,80 @@
+"""Messages that could not be consumed go back to the broker, which delivers them again later and at last to the DLQ.
+
+The broker waits 10 s, 30 s, 1 min ... 2 h from try to try. When it does not take a message back, the client itself
+sends it to the group's retry topic; when that fails too, the message stays in hand and is tried again here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from sprocketmq.client.cluster.identity import unique_key
+from sprocketmq.client.cluster.instance import INNER_PRODUCER, ClientInstance
+from sprocketmq.client.errors import ClientError
+from sprocketmq.client.producer.encoder import Outgoing, now_ms
+from sprocketmq.client.producer.sender import Sender
+from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.client.settings import ProducerSettings
+from sprocketmq.codes import RequestCode
+from sprocketmq.protocol.headers.pull import ConsumerSendMsgBackRequestHeader
+from sprocketmq.protocol.names import retry_topic
+from sprocketmq.protocol.record.properties import encode_properties
+from sprocketmq.protocol.record.sysflag import BODY_MASK
+
+log = logging.getLogger(__name__)
+
+MAX_TRIES = 16
+_FIRST_LEVEL = 3
+_SEND_BACK_S = 5.0
+
+
+class SendBack:
+    """Returns messages for one group."""
+
+    def __init__(self, instance: ClientInstance, group: str, max_reconsume_times: int) -> None:
+        self._instance, self._group, self._max = instance, group, max_reconsume_times
+        self._sender = Sender(instance, INNER_PRODUCER, ProducerSettings(send_timeout=_SEND_BACK_S))
+
+    async def __call__(self, message: ReceivedMessage, level: int = 0) -> bool:
+        """Whether the broker has it again."""
+        try:
+            await self._return(message, level)
+        except ClientError as error:
+            log.info("send back refused message=%r error=%s", message, error)
+        else:
+            return True
+        try:
+            await self._resend(message)
+        except ClientError as error:
+            log.warning("message could not be returned, it stays here message=%r error=%s", message, error)
+            return False
+        return True
+
+    async def _return(self, message: ReceivedMessage, level: int) -> None:
+        header = ConsumerSendMsgBackRequestHeader(
+            offset=message.record.commit_offset,
+            group=self._group,
+            delay_level=level,
+            origin_msg_id=message.offset_message_id,
+            origin_topic=message.stored_topic,
+            max_reconsume_times=self._max,
+            bname=message.broker_name,
+        )
+        address = await self._instance.address_of(message.queue)
+        await self._instance.call(address, RequestCode.CONSUMER_SEND_MSG_BACK, header, timeout=_SEND_BACK_S)
+
+    async def _resend(self, message: ReceivedMessage) -> None:
+        tries = message.reconsume_times + 1
+        properties = {
+            **message.properties,
+            "RETRY_TOPIC": message.full_topic,
+            "ORIGIN_MESSAGE_ID": message.properties.get("ORIGIN_MESSAGE_ID", message.offset_message_id),
+            "DELAY": str(_FIRST_LEVEL + message.reconsume_times),
+        }
+        outgoing = Outgoing(
+            retry_topic(self._group), message.record.body, message.properties.get("UNIQ_KEY") or unique_key(),
+            encode_properties(properties), message.record.flag, message.record.sys_flag & BODY_MASK, now_ms(),
+            reconsume_times=tries, max_reconsume_times=self._max,
+        )  # fmt: skip
+        await self._sender.send(outgoing, asyncio.get_running_loop().time() + _SEND_BACK_S)

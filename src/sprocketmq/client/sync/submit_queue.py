@@ -1,0 +1,79 @@
+"""Messages on their way from any thread into a producer's automatic batching.
+
+    put, on any thread   -> a slot, then the line   -> one task on the loop   -> the producer's buffer
+A thread waits while every slot is taken, so what waits is bounded; the line keeps the order of each thread's messages
+also when the buffer was full; and the loop is woken once for all that lie in the line, not once per message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+from collections import deque
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from sprocketmq.client.errors import ClientError
+from sprocketmq.client.sync import loop_thread
+
+if TYPE_CHECKING:
+    from sprocketmq.client.message import Message, SendReceipt
+    from sprocketmq.client.producer.producer import Producer
+
+
+class Feed:
+    """The line in front of one producer."""
+
+    def __init__(self, producer: Producer) -> None:
+        self.producer = producer
+        self._slots = threading.BoundedSemaphore(producer.settings.batching.buffer_messages)
+        self._line: deque[tuple[Message, Future[SendReceipt]]] = deque()
+        self._awake = False
+        self._lock = threading.Lock()
+
+    def put(self, message: Message) -> Future[SendReceipt]:
+        """The future of the message's receipt; waits while too many are without one."""
+        self._slots.acquire()
+        future: Future[SendReceipt] = Future()
+        with self._lock:
+            self._line.append((message, future))
+            wake, self._awake = not self._awake, True
+        if wake:
+            loop_thread.loop_thread().submit(self._empty())
+        return future
+
+    async def flush(self) -> None:
+        """Return when everything that was put has its receipt or its error."""
+        while self._line:  # noqa: ASYNC110 - the task that empties it runs meanwhile
+            await asyncio.sleep(0)
+        await self.producer.flush()
+
+    async def _empty(self) -> None:
+        while (head := self._next()) is not None:
+            message, future = head
+            try:
+                receipt = await self.producer.enqueue(message)
+            except (ClientError, ValueError, TypeError) as error:
+                self._slots.release()
+                future.set_exception(error)
+            else:
+                receipt.add_done_callback(functools.partial(self._settle, future))
+
+    def _next(self) -> tuple[Message, Future[SendReceipt]] | None:
+        with self._lock:
+            if self._line:
+                return self._line.popleft()
+            self._awake = False
+            return None
+
+    def _settle(self, future: Future[SendReceipt], done: asyncio.Future[SendReceipt]) -> None:
+        self._slots.release()
+        if not future.set_running_or_notify_cancel():
+            return
+        if done.cancelled():
+            future.cancel()
+        elif (error := done.exception()) is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(done.result())

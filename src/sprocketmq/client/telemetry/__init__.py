@@ -1,0 +1,1 @@
+"""Hooks, OpenTelemetry, message traces."""

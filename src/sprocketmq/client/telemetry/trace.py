@@ -1,0 +1,146 @@
+"""Message trace: a record of each send and each consume, itself sent as messages to a trace topic.
+
+record := field (\x01 field)* \x02        kinds Pub, SubBefore, SubAfter; `null` stands for what is not known
+RocketMQ's dashboard and `queryMsgTraceById` read it by the keys of the trace messages: the ids and keys they tell of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections import deque
+from dataclasses import dataclass
+
+from sprocketmq.client.cluster.identity import local_address
+from sprocketmq.client.cluster.instance import ClientInstance
+from sprocketmq.client.errors import ClientError
+from sprocketmq.client.message import Message
+from sprocketmq.client.producer.encoder import Encoder
+from sprocketmq.client.producer.sender import Sender
+from sprocketmq.client.settings import ProducerSettings
+from sprocketmq.client.telemetry.hooks import ConsumeContext, SendContext
+from sprocketmq.protocol.names import TRACE_TOPIC
+
+log = logging.getLogger(__name__)
+
+FLUSH_S = 5.0
+BATCH = 10
+MAX_BYTES = 128_000
+MAX_WAITING = 2048
+DEFAULT_REGION = "DefaultRegion"
+
+_KINDS = {"normal": 0, "batch": 0, "half": 1, "delay": 3, "order": 4}
+_CONTEXT_CODES = {"success": 0, "timeout": 1, "exception": 2, "retry": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    text: str
+    keys: tuple[str, ...]
+
+
+class Tracer:
+    """A hook for producers and consumers. What it cannot send in time it drops: tracing never holds messages up."""
+
+    def __init__(self, instance: ClientInstance, group: str, topic: str = TRACE_TOPIC) -> None:
+        settings = ProducerSettings(retries=1, send_timeout=5.0)
+        self._sender = Sender(instance, f"_INNER_TRACE_PRODUCER-{group}", settings)
+        self._encoder = Encoder("", settings)
+        self._topic = topic
+        self._waiting: deque[_Record] = deque(maxlen=MAX_WAITING)
+        self._due = asyncio.Event()
+
+    # -- hooks ------------------------------------------------------------------------------------------------------
+
+    def before_send(self, context: SendContext) -> None:
+        return
+
+    def after_send(self, context: SendContext) -> None:
+        if context.topic == self._topic:
+            return
+        receipt = context.receipt
+        ids = receipt.message_id if receipt else ""
+        keys = " ".join(key for message in context.messages for key in message.keys)
+        tags = next((message.tag for message in context.messages if message.tag), None)
+        host = f"{local_address()}:0" if receipt is None else _store_host(receipt.offset_message_id)
+        self._put(
+            (
+                "Pub", _ms(context.started), (receipt and receipt.region_id) or DEFAULT_REGION, context.group,
+                context.topic, ids, tags or "null", keys or "null", host,
+                sum(len(message.body) for message in context.messages), _ms(context.ended) - _ms(context.started),
+                _KINDS.get(context.kind, 0), receipt.offset_message_id if receipt else "null",
+                "true" if context.error is None else "false",
+            ),
+            (*ids.split(","), *keys.split()),
+        )  # fmt: skip
+
+    def before_consume(self, context: ConsumeContext) -> None:
+        context.state["trace"] = uuid.uuid4().hex
+        for message in context.messages:
+            keys = " ".join(message.keys)
+            self._put(
+                (
+                    "SubBefore", _ms(context.started), message.properties.get("MSG_REGION", DEFAULT_REGION),
+                    context.group, context.state["trace"], message.message_id, message.reconsume_times, keys or "null",
+                ),
+                (message.message_id, *message.keys),
+            )  # fmt: skip
+
+    def after_consume(self, context: ConsumeContext) -> None:
+        spent = (_ms(context.ended) - _ms(context.started)) // max(len(context.messages), 1)
+        success = "true" if context.result == "success" else "false"
+        for message in context.messages:
+            keys = " ".join(message.keys)
+            self._put(
+                (
+                    "SubAfter", context.state.get("trace", ""), message.message_id, spent, success, keys or "null",
+                    _CONTEXT_CODES.get(context.result, 2), _ms(context.ended), context.group,
+                ),
+                (message.message_id, *message.keys),
+            )  # fmt: skip
+
+    # -- sending ----------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Send what waits every few seconds, or when a batch is full."""
+        while True:
+            try:
+                async with asyncio.timeout(FLUSH_S):
+                    await self._due.wait()
+            except TimeoutError:
+                pass
+            self._due.clear()
+            await self.flush()
+
+    async def flush(self) -> None:
+        while self._waiting:
+            records = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+            try:
+                await self._send(records)
+            except ClientError as error:
+                log.info("trace lost records=%d error=%s", len(records), error)
+
+    async def _send(self, records: list[_Record]) -> None:
+        body = "".join(record.text for record in records).encode()[:MAX_BYTES]
+        keys = dict.fromkeys(key for record in records for key in record.keys if key)
+        outgoing = self._encoder.single(Message(self._topic, body, keys=list(keys)))
+        await self._sender.send(outgoing, asyncio.get_running_loop().time() + 5.0)
+
+    def _put(self, fields: tuple[object, ...], keys: tuple[str, ...]) -> None:
+        self._waiting.append(_Record("\x01".join(str(field) for field in fields) + "\x02", keys))
+        if len(self._waiting) >= BATCH:
+            self._due.set()
+
+
+def _ms(seconds: float) -> int:
+    return int(seconds * 1000)
+
+
+def _store_host(offset_message_id: str) -> str:
+    """`ip:port` out of the first id of a receipt; `null` when it does not name one."""
+    first = offset_message_id.partition(",")[0]
+    if len(first) != 32:
+        return "null"
+    raw = bytes.fromhex(first)
+    return f"{'.'.join(map(str, raw[:4]))}:{int.from_bytes(raw[4:8], 'big')}"

@@ -1,0 +1,1 @@
+"""Frames and their two headers: bytes to a Command and back."""

@@ -1,9 +1,0 @@
-# The C types of jsonheader.py.
-from sprocketmq.protocol.command cimport Command
-from sprocketmq.protocol.jsonscan cimport scan_at
-from sprocketmq.protocol.octets cimport cut
-
-import cython
-
-@cython.locals(command=Command)
-cdef Command decode_json_header(const unsigned char* p, Py_ssize_t at, Py_ssize_t end)

@@ -1,0 +1,1 @@
+"""A stored message: its record, its properties, its ids, its compression."""

@@ -1,0 +1,15 @@
+# The C types of batch.py.
+from sprocketmq.hot.octets cimport blank, cut, i16, i32, put, put_i16, put_i32, seal
+
+import cython
+
+@cython.locals(body_length=Py_ssize_t, properties_length=Py_ssize_t, size=Py_ssize_t, out=bytes, p=cython.p_uchar)
+cpdef bytes encode_entry(int flag, bytes body, bytes properties)
+
+@cython.locals(
+    messages=list, p=cython.p_uchar, at=Py_ssize_t, end=Py_ssize_t, body_end=Py_ssize_t, properties_end=Py_ssize_t
+)
+cpdef list decode_batch(bytes body)
+
+@cython.locals(size=Py_ssize_t, body_length=Py_ssize_t, body_end=Py_ssize_t)
+cdef Py_ssize_t check_entry(const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except -1

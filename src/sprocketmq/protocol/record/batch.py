@@ -1,0 +1,72 @@
+# cython: annotation_typing=False
+"""The body of SEND_BATCH_MESSAGE: the messages of one topic, back to back.
+
+entry := size:i32 magic:i32 crc:i32 flag:i32 body_length:i32 body properties_length:i16 properties
+size counts the whole entry; magic and crc are 0 and nobody reads them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+try:
+    import cython
+except ImportError:
+    from sprocketmq.hot import shadow as cython
+
+from sprocketmq.errors import BodyError
+
+if not cython.compiled:
+    from sprocketmq.hot.octets import Octets, blank, cut, i16, i32, put, put_i16, put_i32, seal
+
+ENTRY_BYTES = 22  # an entry with nothing in its body and properties
+
+
+def encode_batch(messages: Iterable[tuple[int, bytes, bytes]]) -> bytes:
+    """The body that carries these (flag, body, properties)."""
+    return b"".join([encode_entry(flag, body, properties) for flag, body, properties in messages])
+
+
+def encode_entry(flag: int, body: bytes, properties: bytes) -> bytes:
+    body_length, properties_length = len(body), len(properties)
+    if properties_length > 32767:
+        raise ValueError(f"properties of {properties_length} bytes")
+    size = 22 + body_length + properties_length
+    out = blank(size)
+    p = out
+    put_i32(p, 0, size)
+    put_i32(p, 4, 0)
+    put_i32(p, 8, 0)
+    put_i32(p, 12, flag)
+    put_i32(p, 16, body_length)
+    put(p, 20, body, 0, body_length)
+    put_i16(p, 20 + body_length, properties_length)
+    put(p, 22 + body_length, properties, 0, properties_length)
+    return seal(out)
+
+
+def decode_batch(body: bytes) -> list[tuple[int, bytes, bytes]]:
+    """(flag, body, properties) of every message. Raises BodyError where the parts do not add up."""
+    messages: list[tuple[int, bytes, bytes]] = []
+    p = body
+    at, end = 0, len(body)
+    while at < end:
+        body_end = check_entry(p, at, end)
+        properties_end = body_end + 2 + i16(p, body_end)
+        messages.append((i32(p, at + 12), cut(p, at + 20, body_end), cut(p, body_end + 2, properties_end)))
+        at = properties_end
+    return messages
+
+
+def check_entry(p: Octets, at: int, end: int) -> int:
+    """Where the body of the entry at `at` ends, when the entry is whole."""
+    if end - at < 22:
+        raise BodyError(f"batch entry at {at} is cut off")
+    size = i32(p, at)
+    body_length = i32(p, at + 16)
+    if size < 22 or size > end - at or body_length < 0 or body_length > size - 22:
+        raise BodyError(f"batch entry at {at}: size {size}, body of {body_length} bytes")
+    body_end = at + 20 + body_length
+    if i16(p, body_end) < 0 or body_end + 2 + i16(p, body_end) != at + size:
+        raise BodyError(f"batch entry at {at}: its parts do not add up to {size} bytes")
+    return body_end

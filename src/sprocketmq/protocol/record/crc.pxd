@@ -1,0 +1,23 @@
+# The C types of crc.py.
+from sprocketmq.hot.octets cimport le32, window
+
+import cython
+
+cdef enum:
+    LONG = 1024
+
+cdef unsigned int POLYNOMIAL
+cdef unsigned int ONES
+cdef unsigned int TABLE[16][256]
+
+cpdef long long body_crc(bytes data)
+
+cdef unsigned int crc_of(const unsigned char* p, Py_ssize_t at, Py_ssize_t length) noexcept
+
+@cython.locals(end=Py_ssize_t, crc=cython.uint)
+cdef unsigned int sliced(const unsigned char* p, Py_ssize_t at, Py_ssize_t length) noexcept
+
+cdef unsigned int folded(unsigned int word, int table) noexcept
+
+@cython.locals(byte=int, step=int, crc=cython.uint)
+cdef void fill_table() noexcept

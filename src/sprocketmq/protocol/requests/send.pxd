@@ -1,0 +1,50 @@
+# The C types of send.py.
+from sprocketmq.protocol.command cimport Command
+from sprocketmq.protocol.frame.binary_header cimport binary_reply, integer, is_plain, json_reply
+from sprocketmq.protocol.frame.decoder cimport encode_frame
+from sprocketmq.protocol.requests.fields cimport FieldwiseRequest
+from sprocketmq.hot.octets cimport cut, text
+
+import cython
+
+cdef dict _NUMBER_OF
+cdef int _LONG_NAMES
+cdef int _BATCH
+
+
+@cython.freelist(64)
+cdef class SendRequest(FieldwiseRequest):
+    cdef public str producer_group
+    cdef public str topic
+    cdef public str default_topic
+    cdef public int default_topic_queue_nums
+    cdef public int queue_id
+    cdef public int sys_flag
+    cdef public long long born_timestamp
+    cdef public int flag
+    cdef public bytes properties
+    cdef public int reconsume_times
+    cdef public bint unit_mode
+    cdef public object max_reconsume_times
+    cdef public bint batch
+    cdef public str broker_name
+    cdef bint long_names
+
+    @cython.locals(number=int)
+    cdef int number_of(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except -2
+    cdef void take(self, int number, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except *
+
+
+@cython.locals(request=SendRequest)
+cpdef SendRequest decode_send(Command command)
+
+cdef bint is_true(const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except -1
+
+@cython.locals(pairs=list)
+cpdef bytes encode_send_reply(
+    Command request, int code, str remark, str msg_id, int queue_id, long long queue_offset, str transaction_id=*,
+    str region_id=*, bint trace_on=*, str batch_uniq_id=*, str recall_handle=*,
+)
+
+@cython.locals(fields=dict)
+cpdef bytes encode_reply(Command request, int code, str remark, list pairs)

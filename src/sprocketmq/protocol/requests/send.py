@@ -1,0 +1,163 @@
+# cython: annotation_typing=False
+"""Send requests and their replies, straight from and to the bytes of a frame.
+
+SEND_MESSAGE spells its fields out, SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE use one letter each, `a` to `n`. A field's
+number here is the place of its letter; the first eight are required.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ImportError:
+    from sprocketmq.hot import shadow as cython
+
+from sprocketmq.codes import RequestCode
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame.binary_header import binary_reply, is_plain, json_reply
+from sprocketmq.protocol.frame.decoder import encode_frame
+from sprocketmq.protocol.requests.fields import FieldwiseRequest
+
+if not cython.compiled:
+    from sprocketmq.hot.octets import Octets, cut, text
+    from sprocketmq.protocol.frame.binary_header import integer
+
+NAMES = (
+    "producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag",
+    "properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch", "brokerName",
+)  # fmt: skip
+LETTERS = tuple("abcdefghijklmn")
+
+_NUMBER_OF = {name.encode(): number for number, name in enumerate(NAMES)}
+_LONG_NAMES = int(RequestCode.SEND_MESSAGE)
+_BATCH = int(RequestCode.SEND_BATCH_MESSAGE)
+
+
+class SendRequest(FieldwiseRequest):
+    """What a producer asks for. `properties` is text as bytes; a number that was not sent is 0, a name None."""
+
+    __slots__ = (
+        "batch", "born_timestamp", "broker_name", "default_topic", "default_topic_queue_nums", "flag",
+        "long_names", "max_reconsume_times", "producer_group", "properties", "queue_id", "reconsume_times", "sys_flag",
+        "topic", "unit_mode",
+    )  # fmt: skip
+
+    producer_group: str
+    topic: str
+    default_topic: str
+    default_topic_queue_nums: int
+    queue_id: int
+    sys_flag: int
+    born_timestamp: int
+    flag: int
+    properties: bytes
+    reconsume_times: int
+    unit_mode: bool
+    max_reconsume_times: int | None
+    batch: bool
+    broker_name: str | None
+
+    def __init__(self, long_names: bool) -> None:
+        self.title = "send request"
+        self.long_names = long_names
+        self.names = NAMES if long_names else LETTERS
+        self.required = 8
+        self.properties = b""
+        self.reconsume_times = 0
+        self.unit_mode = False
+        self.max_reconsume_times = None
+        self.batch = False
+        self.broker_name = None
+
+    def number_of(self, p: Octets, at: int, end: int) -> int:
+        if self.long_names:
+            return _NUMBER_OF.get(cut(p, at, end), -1)
+        number = p[at] - 97 if end - at == 1 else -1
+        return number if 0 <= number < 14 else -1
+
+    def take(self, number: int, p: Octets, at: int, end: int) -> None:
+        if number == 0:
+            self.producer_group = text(p, at, end)
+        elif number == 1:
+            self.topic = text(p, at, end)
+        elif number == 2:
+            self.default_topic = text(p, at, end)
+        elif number == 3:
+            self.default_topic_queue_nums = integer(p, at, end, 32)
+        elif number == 4:
+            self.queue_id = integer(p, at, end, 32)
+        elif number == 5:
+            self.sys_flag = integer(p, at, end, 32)
+        elif number == 6:
+            self.born_timestamp = integer(p, at, end, 64)
+        elif number == 7:
+            self.flag = integer(p, at, end, 32)
+        elif number == 8:
+            self.properties = cut(p, at, end)
+        elif number == 9:
+            self.reconsume_times = integer(p, at, end, 32)
+        elif number == 10:
+            self.unit_mode = is_true(p, at, end)
+        elif number == 11:
+            self.max_reconsume_times = integer(p, at, end, 32)
+        elif number == 12:
+            self.batch = is_true(p, at, end)
+        else:
+            self.broker_name = text(p, at, end)
+
+
+def decode_send(command: Command) -> SendRequest:
+    """The request in a command of code 10, 310 or 320, in either serialization; CommandError names what is wrong."""
+    request = SendRequest(command.code == _LONG_NAMES)
+    request.read(command)
+    if command.code == _BATCH:
+        request.batch = True
+    return request
+
+
+def is_true(p: Octets, at: int, end: int) -> bool:
+    """As Java's parseBoolean: `true` in any case, and nothing else."""
+    return end - at == 4 and cut(p, at, end).lower() == b"true"
+
+
+def encode_send_reply(
+    request: Command,
+    code: int,
+    remark: str | None,
+    msg_id: str,
+    queue_id: int,
+    queue_offset: int,
+    transaction_id: str | None = None,
+    region_id: str = "DefaultRegion",
+    trace_on: bool = True,
+    batch_uniq_id: str | None = None,
+    recall_handle: str | None = None,
+) -> bytes:
+    """The whole reply frame, in the request's serialization."""
+    pairs = [
+        b"msgId", msg_id.encode(),
+        b"queueId", str(queue_id).encode(),
+        b"queueOffset", str(queue_offset).encode(),
+        b"MSG_REGION", region_id.encode(),
+        b"TRACE_ON", b"true" if trace_on else b"false",
+    ]  # fmt: skip
+    if transaction_id is not None:
+        pairs.append(b"transactionId")
+        pairs.append(transaction_id.encode())
+    if batch_uniq_id is not None:
+        pairs.append(b"batchUniqId")
+        pairs.append(batch_uniq_id.encode())
+    if recall_handle is not None:
+        pairs.append(b"recallHandle")
+        pairs.append(recall_handle.encode())
+    return encode_reply(request, code, remark, pairs)
+
+
+def encode_reply(request: Command, code: int, remark: str | None, pairs: list[bytes]) -> bytes:
+    """A reply without a body whose ext fields are names and values, one after the other in `pairs`."""
+    if request.serialize_type != 0:
+        return binary_reply(request.opaque, code, remark, pairs, 0)
+    if remark is None and is_plain(b"".join(pairs)):
+        return json_reply(request.opaque, code, pairs, 0)
+    fields = {pairs[index].decode(): pairs[index + 1].decode() for index in range(0, len(pairs), 2)}
+    return encode_frame(request.reply(code, remark, ext_fields=fields))

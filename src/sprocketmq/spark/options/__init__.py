@@ -1,0 +1,1 @@
+"""Options of the source, the sink and the connection."""

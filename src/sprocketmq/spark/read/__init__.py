@@ -1,0 +1,1 @@
+"""Reading topics: planning, batches, streams, tasks."""

@@ -1,0 +1,1 @@
+"""Writing topics: rows to batches to brokers."""

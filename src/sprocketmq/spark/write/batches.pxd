@@ -1,0 +1,29 @@
+# The C types of parcels.py.
+from sprocketmq.hot.octets cimport cut, resize
+
+import cython
+
+
+@cython.final
+cdef class Parcel:
+    cdef readonly object topic, queue
+    cdef public Py_ssize_t size, rows
+    cdef bytearray _room
+
+    cdef unsigned char* reserve(self, Py_ssize_t size) except NULL
+
+    @cython.locals(size=Py_ssize_t)
+    cpdef bytes take(self)
+
+
+@cython.final
+cdef class TopicParcels:
+    cdef readonly Parcel any
+    cdef list _of_queues
+    cdef dict _by_id
+
+    cpdef Parcel by_id(self, long long queue_id)
+
+    cpdef Parcel by_hash(self, long long value)
+
+    cpdef list held(self)

@@ -1,0 +1,59 @@
+# cython: annotation_typing=False
+"""What is gathered for the queues of a topic until it is sent: one parcel per queue, and one for any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+try:
+    import cython
+except ImportError:
+    from sprocketmq.hot import shadow as cython
+
+from sprocketmq.protocol.message_queue import MessageQueue
+
+if not cython.compiled:
+    from sprocketmq.hot.octets import Octets, cut, resize
+
+_FIRST_BYTES = 4096
+
+
+class Parcel:
+    """Entries of a batch send, back to back; `queue` is None when any will do."""
+
+    def __init__(self, topic: str, queue: MessageQueue | None) -> None:
+        self.topic, self.queue = topic, queue
+        self.size = self.rows = 0
+        self._room = bytearray(_FIRST_BYTES)
+
+    def reserve(self, size: int) -> Octets:
+        """The parcel's bytes, with room for so many behind its entries; good until the next call."""
+        if self.size + size > len(self._room):
+            resize(self._room, 2 * (self.size + size))
+        return self._room
+
+    def take(self) -> bytes:
+        """What it holds; it is empty afterwards."""
+        size = self.size
+        self.size = self.rows = 0
+        return cut(self._room, 0, size)
+
+
+class TopicParcels:
+    """The parcels of a topic with these queues."""
+
+    def __init__(self, topic: str, queues: Sequence[MessageQueue]) -> None:
+        self.any = Parcel(topic, None)
+        self._of_queues = [Parcel(topic, queue) for queue in queues]
+        self._by_id = {parcel.queue.queue_id: parcel for parcel in reversed(self._of_queues) if parcel.queue}
+
+    def by_id(self, queue_id: int) -> Parcel | None:
+        """That of the first queue with this id; None when no queue has it."""
+        return self._by_id.get(queue_id)
+
+    def by_hash(self, value: int) -> Parcel:
+        return self._of_queues[abs(value) % len(self._of_queues)]
+
+    def held(self) -> list[Parcel]:
+        """Those that hold something."""
+        return [parcel for parcel in (self.any, *self._of_queues) if parcel.rows]

@@ -1,0 +1,1 @@
+"""From a record in the log to the entries of queue and index."""

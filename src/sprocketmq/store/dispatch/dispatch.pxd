@@ -1,0 +1,87 @@
+# The C types of dispatch.py.
+from sprocketmq.hot.octets cimport cut, find, i32, i64, is_ascii, same, text
+from sprocketmq.protocol.record.record cimport FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
+from sprocketmq.protocol.record.record cimport Layout as RecordLayout
+from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
+from sprocketmq.store.index.cursor cimport IndexCursor
+from sprocketmq.hot.memory cimport as_int32, ascii_hash, pointer
+from sprocketmq.store.dispatch.property_scan cimport PropertyScan
+from sprocketmq.store.queue.cursor cimport QueueCursor, is_tearable
+
+import cython
+
+cdef enum:
+    _SPACE = 32
+
+
+cdef class Dispatcher:
+    cdef readonly dict queues
+    cdef public IndexCursor index
+    cdef public tuple delay_level_ms
+    cdef public long long dispatched_offset
+    cdef public long long store_timestamp
+    cdef public object on_dispatch
+    cdef public object extend
+    cdef public int mending
+    cdef object _open_queue
+    cdef RecordLayout _layout
+    cdef QueueCursor _last
+    cdef PropertyScan _found
+    cdef PropertyScan _shared
+
+    @cython.locals(of_topic=dict)
+    cpdef QueueCursor queue(self, str topic, int queue_id)
+
+    @cython.locals(p=cython.p_uchar, layout=RecordLayout, kind=int, cursor=QueueCursor)
+    cpdef int walk(self, object view, long long base, Py_ssize_t at, Py_ssize_t end, bint check_crc) except -1
+
+    @cython.locals(
+        layout=RecordLayout, queue_id=int, queue_offset=cython.longlong, last=QueueCursor, length=Py_ssize_t
+    )
+    cdef QueueCursor queue_of(self, unsigned char* p, long long commit_offset)
+
+    cdef void share(self, bytes properties) noexcept
+
+    @cython.locals(kind=int, tags_code=cython.longlong, in_entry=cython.longlong)
+    cdef int dispatch(
+        self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t own_end, Py_ssize_t end,
+        long long commit_offset, int size, int sys_flag, long long queue_offset, long long store_timestamp,
+    ) except -1
+
+    @cython.locals(tags_code=cython.longlong)
+    cdef int mend(
+        self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long commit_offset,
+        int size, long long queue_offset, long long store_timestamp,
+    ) except -1
+
+    cdef long long in_entry(
+        self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long tags_code,
+        long long store_timestamp,
+    ) except? -1
+
+    cdef bint belongs(self, QueueCursor cursor, long long queue_offset, long long record_end) except -1
+
+    @cython.locals(wait=cython.longlong, found=PropertyScan)
+    cdef long long tags_code(self, QueueCursor cursor, const unsigned char* p, long long store_timestamp) except? -1
+
+    cdef long long delay_ms(self, str level) except? -1
+
+    @cython.locals(index=IndexCursor)
+    cdef int dispatch_keys(
+        self, QueueCursor cursor, const unsigned char* p, long long commit_offset, long long store_timestamp
+    ) except -1
+
+    @cython.locals(found=PropertyScan, at=Py_ssize_t, stop=Py_ssize_t)
+    cdef int put_keys(
+        self, IndexCursor index, QueueCursor cursor, const unsigned char* p, long long commit_offset,
+        long long store_timestamp,
+    ) except -1
+
+    @cython.locals(key_hash=cython.longlong)
+    cdef int put_key(
+        self, IndexCursor index, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end,
+        long long commit_offset, long long store_timestamp,
+    ) except -1
+
+
+cdef unsigned int text_hash(const unsigned char* p, Py_ssize_t at, Py_ssize_t end, unsigned int value) except? 0

@@ -1,0 +1,229 @@
+# cython: annotation_typing=False
+"""From the log to the queues and the index: what RocketMQ calls reput.
+
+Records are dispatched in the order of the log, each to its ConsumeQueue and then to the index. Dispatching a record
+twice changes nothing, so recovery may begin early. After a crash it is `mending`: an entry that the power cut may have
+torn is compared with its record.
+
+    transaction bits     queue   index
+    none, committed      yes     yes
+    prepared             no      yes
+    rolled back          no      no
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+try:
+    import cython
+except ImportError:
+    from sprocketmq.hot import shadow as cython
+
+from sprocketmq.errors import MessageIllegal
+from sprocketmq.protocol.record.record import Layout as RecordLayout
+from sprocketmq.store.dispatch.property_scan import PropertyScan
+from sprocketmq.store.index.cursor import IndexCursor
+from sprocketmq.store.queue.cursor import QueueCursor, is_tearable
+
+if not cython.compiled:
+    from sprocketmq.hot.memory import Pointer, as_int32, ascii_hash, pointer
+    from sprocketmq.hot.octets import cut, find, i32, i64, is_ascii, same, text
+    from sprocketmq.protocol.record.record import FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
+    from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
+
+if not cython.compiled:
+    _SPACE = 32
+
+OpenQueue = Callable[[str, int], QueueCursor]
+OnDispatch = Callable[[str, int, int, int, int, bytes], object]
+Extend = Callable[[QueueCursor, int, int, bytes], int]
+
+
+class Dispatcher:
+    """Owns the table of queues; `dispatched_offset` is the end of the last record it has dealt with."""
+
+    def __init__(self, open_queue: OpenQueue, index: IndexCursor | None, delay_level_ms: tuple[int, ...]) -> None:
+        self.queues: dict[str, dict[int, QueueCursor]] = {}
+        self.index = index
+        self.delay_level_ms = delay_level_ms
+        self.dispatched_offset = 0
+        self.store_timestamp = 0
+        self.on_dispatch: OnDispatch | None = None
+        self.extend: Extend | None = None
+        self.mending = 0  # else the size of a queue file
+        self._open_queue = open_queue
+        self._layout = RecordLayout()
+        self._found = PropertyScan()
+        self._shared = PropertyScan()
+        self._last: QueueCursor | None = None
+
+    def queue(self, topic: str, queue_id: int) -> QueueCursor:
+        """The queue's cursor; a queue that is not there yet begins here."""
+        of_topic = self.queues.get(topic)
+        if of_topic is not None:
+            cursor = of_topic.get(queue_id)
+            if cursor is not None:
+                return cursor
+        return self._open_queue(topic, queue_id)
+
+    def walk(self, view: memoryview, base: int, at: int, end: int, check_crc: bool) -> int:
+        """Dispatch the records of one log file from `at` to `end`.
+
+        Stops after the last whole one, with `dispatched_offset` behind it, and says what is there instead: BLANK at
+        the file's end, NO_MAGIC where nothing was written, or a kind of damage; WHOLE when `end` was reached.
+        """
+        p: Pointer = pointer(view)
+        layout = self._layout
+        kind = WHOLE
+        self._last = None  # queues may have been forgotten since the walk before
+        while at < end:
+            kind = layout.locate(p, at, end)
+            if kind == WHOLE and check_crc:
+                kind = layout.check(p)
+            if kind == WHOLE and i64(p, at + 28) != base + at:
+                kind = NO_MAGIC  # a record of another place: left over, not written here
+            if kind != WHOLE:
+                return kind
+            cursor = self.queue_of(p, base + at)
+            if cursor is None:
+                return WRONG_PARTS
+            self.dispatch(
+                cursor, p, layout.properties_at, layout.properties_end, layout.properties_end, base + at, layout.size,
+                layout.sys_flag, i64(p, at + 20), i64(p, layout.store_time_at),
+            )  # fmt: skip
+            at += layout.size
+            self.dispatched_offset = base + at
+        return kind
+
+    def queue_of(self, p: Pointer, commit_offset: int) -> QueueCursor | None:
+        """The queue of the record that was just located; None when what its header says cannot be.
+
+        No checksum covers the header. But a topic has a legal name, and so many messages as the record's queue offset
+        says must have had room before it in the log.
+        """
+        layout = self._layout
+        queue_id, queue_offset = i32(p, layout.at + 12), i64(p, layout.at + 20)
+        if queue_id < 0 or queue_offset < 0 or queue_offset > commit_offset // FIXED_BYTES:
+            return None
+        last, length = self._last, layout.topic_end - layout.topic_at
+        if (
+            last is not None and last.queue_id == queue_id and len(last.topic_bytes) == length
+            and same(p, layout.topic_at, last.topic_bytes, 0, length)
+        ):  # fmt: skip
+            return last  # neighbours often share a queue
+        try:
+            self._last = self.queue(text(p, layout.topic_at, layout.topic_end), queue_id)
+            return self._last
+        except (MessageIllegal, UnicodeDecodeError):
+            return None
+
+    def share(self, properties: bytes) -> None:
+        """The records that are dispatched next have these at the end of their properties."""
+        self._shared.scan(properties, 0, len(properties))
+
+    def dispatch(
+        self, cursor: QueueCursor, p: Pointer, at: int, own_end: int, end: int, commit_offset: int, size: int,
+        sys_flag: int, queue_offset: int, store_timestamp: int,
+    ) -> None:  # fmt: skip
+        """One record, whose properties are `p[at:end]`; those from `own_end` on are shared."""
+        kind = sys_flag & TRANSACTION_MASK
+        self._found.scan(p, at, own_end)
+        if own_end < end:
+            self._found.follow(self._shared, own_end)
+        self.store_timestamp = store_timestamp
+        if kind == 0 or kind == TRANSACTION_COMMIT:
+            if self.mending != 0 and queue_offset < cursor.max_offset:
+                self.mend(cursor, p, at, end, commit_offset, size, queue_offset, store_timestamp)
+            elif self.belongs(cursor, queue_offset, commit_offset + size):
+                tags_code = self.tags_code(cursor, p, store_timestamp)
+                cursor.put(commit_offset, size, self.in_entry(cursor, p, at, end, tags_code, store_timestamp))
+                cursor.store_timestamp = store_timestamp
+                if cursor.watched and self.on_dispatch is not None:
+                    self.on_dispatch(
+                        cursor.topic, cursor.queue_id, cursor.max_offset, tags_code, store_timestamp, cut(p, at, end)
+                    )
+        if self.index is not None and kind != TRANSACTION_ROLLBACK:
+            self.dispatch_keys(cursor, p, commit_offset, store_timestamp)
+
+    def mend(
+        self, cursor: QueueCursor, p: Pointer, at: int, end: int, commit_offset: int, size: int, queue_offset: int,
+        store_timestamp: int,
+    ) -> None:  # fmt: skip
+        """The queue has an entry for the record: make it the right one, where it may be torn."""
+        if is_tearable(queue_offset, self.mending):
+            tags_code = self.tags_code(cursor, p, store_timestamp)
+            in_entry = self.in_entry(cursor, p, at, end, tags_code, store_timestamp)
+            cursor.owner.mend(queue_offset, commit_offset, size, in_entry)
+
+    def in_entry(self, cursor: QueueCursor, p: Pointer, at: int, end: int, tags_code: int, store_timestamp: int) -> int:
+        """What stands in the queue entry: the code, or the address of the extension's unit that has it."""
+        if self.extend is None:
+            return tags_code
+        return self.extend(cursor, tags_code, store_timestamp, cut(p, at, end))
+
+    def belongs(self, cursor: QueueCursor, queue_offset: int, record_end: int) -> bool:
+        """Whether the record is the next of its queue and not one it has already."""
+        if record_end <= cursor.max_commit_offset:
+            return False
+        return queue_offset == cursor.max_offset or bool(cursor.owner.align(queue_offset))
+
+    def tags_code(self, cursor: QueueCursor, p: Pointer, store_timestamp: int) -> int:
+        found = self._found
+        if cursor.is_schedule and found.delay_at >= 0:
+            wait = self.delay_ms(text(p, found.delay_at, found.delay_end))
+            if wait >= 0:
+                return store_timestamp + wait
+        if found.tags_at < 0:
+            return 0
+        return as_int32(text_hash(p, found.tags_at, found.tags_end, 0))
+
+    def delay_ms(self, level: str) -> int:
+        """How long the level waits, the longest for one above all; -1 for what is no level."""
+        number = int(level) if level.isdecimal() else 0
+        return self.delay_level_ms[min(number, len(self.delay_level_ms)) - 1] if number > 0 else -1
+
+    def dispatch_keys(self, cursor: QueueCursor, p: Pointer, commit_offset: int, store_timestamp: int) -> None:
+        index: Any = self.index
+        index.ready()  # a file begins with a message, even with one that has no key
+        if commit_offset >= index.end_offset:
+            self.put_keys(index, cursor, p, commit_offset, store_timestamp)
+
+    def put_keys(
+        self, index: IndexCursor, cursor: QueueCursor, p: Pointer, commit_offset: int, store_timestamp: int
+    ) -> None:
+        found = self._found
+        if found.unique_at >= 0:
+            self.put_key(index, cursor, p, found.unique_at, found.unique_end, commit_offset, store_timestamp)
+        at = found.keys_at
+        while 0 <= at < found.keys_end:
+            stop = find(p, _SPACE, at, found.keys_end)
+            if stop < 0:
+                stop = found.keys_end
+            if stop > at:
+                self.put_key(index, cursor, p, at, stop, commit_offset, store_timestamp)
+            at = stop + 1
+
+    def put_key(
+        self, index: IndexCursor, cursor: QueueCursor, p: Pointer, at: int, end: int, commit_offset: int,
+        store_timestamp: int,
+    ) -> None:  # fmt: skip
+        key_hash = as_int32(text_hash(p, at, end, cursor.key_hash))
+        if key_hash < 0:
+            key_hash = -key_hash if key_hash != -0x80000000 else 0
+        index.put(key_hash, commit_offset, store_timestamp)
+
+
+def text_hash(p: Pointer, at: int, end: int, value: int) -> int:
+    """Java's String.hashCode of UTF-8 text, going on from `value`, as an unsigned number."""
+    if is_ascii(p, at, end):
+        return ascii_hash(p, at, end, value)
+    for unit in utf16_units(cut(p, at, end)):
+        value = value * 31 + unit & 0xFFFFFFFF
+    return value
+
+
+def utf16_units(data: bytes) -> list[int]:
+    units = data.decode("utf-8", "replace").encode("utf-16-be", "surrogatepass")
+    return [units[at] << 8 | units[at + 1] for at in range(0, len(units), 2)]

@@ -1,0 +1,22 @@
+# The C types of propertyscan.py.
+from sprocketmq.hot.octets cimport find, same
+
+import cython
+
+cdef bytes _TAGS, _KEYS, _DELAY, _UNIQUE_KEY
+
+cdef enum:
+    _PROPERTY_END = 2
+
+
+@cython.final
+cdef class PropertyScan:
+    cdef Py_ssize_t tags_at, tags_end, keys_at, keys_end, delay_at, delay_end, unique_at, unique_end
+
+    @cython.locals(stop=Py_ssize_t)
+    cdef void scan(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) noexcept
+
+    cdef void follow(self, PropertyScan shared, Py_ssize_t at) noexcept
+
+    @cython.locals(first=cython.uchar)
+    cdef void note(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t stop) noexcept

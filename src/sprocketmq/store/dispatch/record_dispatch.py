@@ -1,0 +1,53 @@
+"""What a record of the log adds to the queues and to the index.
+
+transaction type    consume queue   index
+none                yes             yes
+prepared            no              yes
+commit              yes             yes
+rollback            no              no
+"""
+
+from __future__ import annotations
+
+from sprocketmq.protocol.names import SCHEDULE_TOPIC
+from sprocketmq.protocol.record.hashing import index_key_hash, tags_code
+from sprocketmq.protocol.record.properties import DELAY, KEYS, TAGS, UNIQUE_KEY, decode_properties
+from sprocketmq.protocol.record.record import Record
+from sprocketmq.protocol.record.sysflag import TRANSACTION_PREPARED, TRANSACTION_ROLLBACK, transaction_type
+from sprocketmq.store.files.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
+from sprocketmq.store.queue.format import QueueEntry
+
+_DELAYS = parse_delay_levels(DEFAULT_DELAY_LEVELS)
+
+
+def properties_of(record: Record) -> dict[str, str]:
+    return decode_properties(record.properties.decode("utf-8", "replace"))
+
+
+def in_queue(record: Record) -> bool:
+    return transaction_type(record.sys_flag) not in (TRANSACTION_PREPARED, TRANSACTION_ROLLBACK)
+
+
+def queue_entry(record: Record, properties: dict[str, str], delays: tuple[int, ...] = _DELAYS) -> QueueEntry:
+    """The record's entry; for a delayed message the tags code is the time of its delivery."""
+    code = tags_code(properties.get(TAGS))
+    if record.topic == SCHEDULE_TOPIC and (level := _delay_level(properties)) > 0:
+        code = record.store_timestamp + delays[min(level, len(delays)) - 1]
+    return QueueEntry(record.commit_offset, record.size, code)
+
+
+def index_keys(record: Record, properties: dict[str, str]) -> list[str]:
+    """The unique key first, then each of the user's keys."""
+    if transaction_type(record.sys_flag) == TRANSACTION_ROLLBACK:
+        return []
+    unique = properties.get(UNIQUE_KEY)
+    return [*([unique] if unique else []), *properties.get(KEYS, "").split()]
+
+
+def key_hashes(record: Record, properties: dict[str, str]) -> list[int]:
+    return [index_key_hash(record.topic, key) for key in index_keys(record, properties)]
+
+
+def _delay_level(properties: dict[str, str]) -> int:
+    text = properties.get(DELAY, "")
+    return int(text) if text.isdecimal() else 0

@@ -1,0 +1,333 @@
+"""The disk as the store sees it: the one place that opens, maps, allocates, syncs, renames and removes files.
+
+A test stands in for the disk by implementing `Files` and `File`; nothing else in the store touches the operating
+system. Rules that hold for every implementation:
+
+- a created file has its full apparent size at once and reads as zeros; its blocks come with `allocate`,
+  which raises OSError(ENOSPC) where a store through a sparse map would kill the process;
+- what is stored through a map or by `write` survives a power cut only after `sync` of that file, and a
+  created, renamed or removed name only after `sync_dir` of its folder;
+- `sync` and `sync_dir` may be called from a worker thread, the rest belongs to the owner of the store.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import mmap
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from sprocketmq.store.files.lock import StoreLock
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_KEEP_SIZE, _PUNCH_HOLE = 1, 2
+_ZEROS = bytes(64 << 10)  # as much as one piece of the page cache holds: larger ones are scarce, smaller ones cost more
+_fallocate = _libc.fallocate
+_fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+_madvise = _libc.madvise  # releases the GIL, which mmap.madvise does not
+_madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+
+Buffer = bytes | bytearray | memoryview
+
+
+class Clock(Protocol):
+    def now_ms(self) -> int:
+        """Milliseconds since 1970."""
+        ...
+
+
+class File(Protocol):
+    """One open file."""
+
+    path: Path
+    size: int
+
+    def map(self, *, writable: bool = True) -> memoryview:
+        """The whole file as memory. It stays valid for as long as the view or a slice of it lives."""
+        ...
+
+    def allocate(self, start: int, end: int) -> None:
+        """Give the bytes from `start` to `end` blocks on the disk; a full disk is an OSError here."""
+        ...
+
+    def ready(self, start: int, end: int) -> None:
+        """Have the memory of allocated blocks at hand, which hold zeros, for stores through the map."""
+        ...
+
+    def free(self, start: int, end: int) -> None:
+        """Give back the blocks between `start` and `end`, which hold zeros and go on reading as zeros."""
+        ...
+
+    def data_ranges(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The parts of [start, end) that may hold other bytes than zero."""
+        ...
+
+    def read(self, at: int, size: int) -> bytes: ...
+
+    def write(self, at: int, data: Buffer) -> None: ...
+
+    def sync(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Lock(Protocol):
+    def release(self) -> None: ...
+
+
+class Files(Protocol):
+    def create(self, path: Path, size: int) -> File:
+        """A new file of `size` zero bytes, its folders made; one that exists already is opened and resized."""
+        ...
+
+    def open(self, path: Path, *, writable: bool = True) -> File: ...
+
+    def read_bytes(self, path: Path) -> bytes: ...
+
+    def write_bytes(self, path: Path, data: bytes, *, sync: bool = True) -> None:
+        """Replace the whole content in place; for atomic replacement write beside, then `rename`."""
+        ...
+
+    def rename(self, source: Path, target: Path) -> None: ...
+
+    def remove(self, path: Path) -> None:
+        """Remove a file; one that is not there is no error."""
+        ...
+
+    def remove_tree(self, path: Path) -> None: ...
+
+    def make_dirs(self, path: Path) -> None: ...
+
+    def sync_dir(self, path: Path) -> None: ...
+
+    def sync_all(self, path: Path) -> None:
+        """Sync everything on the file system that holds `path`: names, sizes and bytes."""
+        ...
+
+    def list_dir(self, path: Path) -> list[str]:
+        """The names in a folder, sorted; none where there is no folder."""
+        ...
+
+    def exists(self, path: Path) -> bool: ...
+
+    def is_dir(self, path: Path) -> bool: ...
+
+    def size(self, path: Path) -> int: ...
+
+    def modified_ms(self, path: Path) -> int: ...
+
+    def disk_usage(self, path: Path) -> tuple[int, int]:
+        """(used, total) bytes of the partition that holds `path`."""
+        ...
+
+    def lock(self, path: Path) -> Lock:
+        """Own the directory that `path` is in, or StoreLocked."""
+        ...
+
+
+class SystemClock:
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+class DiskFile:
+    """A file of the operating system; the map keeps its own descriptor, so both may be dropped in any order."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self.size = os.fstat(descriptor).st_size
+        self._descriptor = descriptor
+
+    def map(self, *, writable: bool = True) -> memoryview:
+        access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+        return memoryview(mmap.mmap(self._descriptor, self.size, access=access))
+
+    def allocate(self, start: int, end: int) -> None:
+        os.posix_fallocate(self._descriptor, start, end - start)
+
+    def ready(self, start: int, end: int) -> None:
+        """Writing zeros takes the kernel a third of what page faults take, which are as many as pages."""
+        for at in range(start, end, len(_ZEROS)):
+            os.pwrite(self._descriptor, _ZEROS[: end - at], at)
+
+    def free(self, start: int, end: int) -> None:
+        # A file system that cannot do it keeps the blocks: nothing is lost but the space.
+        _fallocate(self._descriptor, _PUNCH_HOLE | _KEEP_SIZE, start, end - start)
+
+    def data_ranges(self, start: int, end: int) -> list[tuple[int, int]]:
+        ranges = []
+        while start < end:
+            try:
+                start = os.lseek(self._descriptor, start, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno == errno.ENXIO:  # nothing but holes up to the end
+                    break
+                raise
+            stop = os.lseek(self._descriptor, start, os.SEEK_HOLE)
+            if start < end:
+                ranges.append((start, min(stop, end)))
+            start = stop
+        return ranges
+
+    def read(self, at: int, size: int) -> bytes:
+        return os.pread(self._descriptor, size, at)
+
+    def write(self, at: int, data: Buffer) -> None:
+        rest = memoryview(data)
+        while rest:
+            written = os.pwrite(self._descriptor, rest, at)
+            rest, at = rest[written:], at + written
+
+    def sync(self) -> None:
+        os.fdatasync(self._descriptor)  # releases the GIL, which mmap.flush does not
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Disk:
+    """`Files` of the operating system."""
+
+    def create(self, path: Path, size: int) -> DiskFile:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            os.ftruncate(descriptor, size)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return DiskFile(path, descriptor)
+
+    def open(self, path: Path, *, writable: bool = True) -> DiskFile:
+        return DiskFile(path, os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC))
+
+    def read_bytes(self, path: Path) -> bytes:
+        return path.read_bytes()
+
+    def write_bytes(self, path: Path, data: bytes, *, sync: bool = True) -> None:
+        file = self.create(path, len(data))
+        try:
+            file.write(0, data)
+            if sync:
+                file.sync()
+        finally:
+            file.close()
+
+    def rename(self, source: Path, target: Path) -> None:
+        source.replace(target)
+
+    def remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    def remove_tree(self, path: Path) -> None:
+        shutil.rmtree(path, ignore_errors=True)
+
+    def make_dirs(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+
+    def sync_dir(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def sync_all(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if _libc.syncfs(descriptor) != 0:
+                number = ctypes.get_errno()
+                raise OSError(number, os.strerror(number), str(path))
+        finally:
+            os.close(descriptor)
+
+    def list_dir(self, path: Path) -> list[str]:
+        try:
+            return sorted(os.listdir(path))  # noqa: PTH208 - names alone, without a Path for each of 80,000 queues
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def exists(self, path: Path) -> bool:
+        return path.exists()
+
+    def is_dir(self, path: Path) -> bool:
+        return path.is_dir()
+
+    def size(self, path: Path) -> int:
+        return path.stat().st_size
+
+    def modified_ms(self, path: Path) -> int:
+        return path.stat().st_mtime_ns // 1_000_000
+
+    def disk_usage(self, path: Path) -> tuple[int, int]:
+        usage = shutil.disk_usage(path)
+        return usage.total - usage.free, usage.total
+
+    def lock(self, path: Path) -> StoreLock:
+        return StoreLock(path)
+
+
+def read_singly(view: memoryview) -> memoryview:
+    """Tell the kernel that a map's pages are wanted one by one.
+
+    Else the first store into a fresh queue file fills the page cache with megabytes of zeros around it.
+    """
+    if isinstance(view.obj, mmap.mmap):
+        view.obj.madvise(mmap.MADV_RANDOM)
+    return view
+
+
+def unmap_pages(view: memoryview, start: int, end: int) -> None:
+    """Take the whole pages between out of the page table, all at once; the next access brings them back.
+
+    Done before a sync, for that takes pages one by one out of the hands of writers, and for each it interrupts the core
+    that runs them.
+    """
+    first, last = start // mmap.PAGESIZE * mmap.PAGESIZE, end // mmap.PAGESIZE * mmap.PAGESIZE
+    if last > first and isinstance(view.obj, mmap.mmap):
+        address = ctypes.addressof(ctypes.c_char.from_buffer(view))
+        _madvise(address + first, last - first, mmap.MADV_DONTNEED)
+
+
+def read_ahead(view: memoryview) -> memoryview:
+    """Tell the kernel to read more than it is asked for, as it does by itself."""
+    if isinstance(view.obj, mmap.mmap):
+        view.obj.madvise(mmap.MADV_NORMAL)
+    return view
+
+
+def is_in_memory(view: memoryview, at: int) -> bool:
+    """Whether reading that byte of a writable map needs no disk; True where nobody can tell."""
+    if view.readonly or not isinstance(view.obj, mmap.mmap):
+        return True
+    page = at // mmap.PAGESIZE * mmap.PAGESIZE
+    address = ctypes.addressof(ctypes.c_char.from_buffer(view, page))
+    resident = ctypes.c_ubyte(1)
+    _libc.mincore(ctypes.c_void_p(address), ctypes.c_size_t(1), ctypes.byref(resident))
+    return bool(resident.value & 1)
+
+
+def sync_parents(files: Files, path: Path, root: Path) -> None:
+    """Make the names on the way from `root` to `path` durable, innermost first."""
+    for folder in _parents_within(path, root):
+        files.sync_dir(folder)
+
+
+def _parents_within(path: Path, root: Path) -> Iterator[Path]:
+    for folder in path.parents:
+        yield folder
+        if folder == root:
+            return

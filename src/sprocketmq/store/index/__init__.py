@@ -1,0 +1,1 @@
+"""IndexFiles: from a key to the places of its messages."""

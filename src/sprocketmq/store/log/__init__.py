@@ -1,0 +1,1 @@
+"""The CommitLog: appending, batches, flushing."""

@@ -1,0 +1,47 @@
+# The C types of batchrun.py.
+from sprocketmq.protocol.record.crc cimport crc_of
+from sprocketmq.hot.octets cimport i16, i32, put, put_i16, put_i32, put_i64
+from sprocketmq.protocol.record.record cimport MAX_PROPERTIES_BYTES, PROPERTY_CRC_BYTES, Pointer
+
+import cython
+
+cdef enum:
+    BATCH_HEAD = 20
+    END = 2
+
+
+@cython.final
+cdef class BatchRun:
+    cdef bytes _batch
+    cdef readonly bytes shared
+    cdef Py_ssize_t _shared_length
+    cdef Py_ssize_t _tail
+    cdef Py_ssize_t _at
+    cdef Py_ssize_t _end
+    cdef Py_ssize_t _own_at
+    cdef Py_ssize_t _own_length
+    cdef readonly Py_ssize_t body_at
+    cdef readonly Py_ssize_t body_length
+    cdef readonly Py_ssize_t own_length
+    cdef readonly Py_ssize_t properties_length
+    cdef readonly int count
+    cdef readonly int flag
+
+    cdef void rewind(self) noexcept
+
+    @cython.locals(total=Py_ssize_t)
+    cdef Py_ssize_t size(self, Py_ssize_t bare) except -1
+
+    @cython.locals(at=Py_ssize_t, p=Pointer, size=Py_ssize_t, body_length=Py_ssize_t)
+    cdef bint step(self) except -1
+
+    @cython.locals(p=Pointer)
+    cdef bint needs_end(self) noexcept
+
+    @cython.locals(body_length=Py_ssize_t, rest=Py_ssize_t)
+    cdef void write(
+        self, unsigned char* p, Py_ssize_t at, Py_ssize_t size, bytes prototype, Py_ssize_t middle,
+        long long queue_offset, long long commit_offset,
+    ) noexcept
+
+    cdef void write_properties(self, unsigned char* p, Py_ssize_t at) noexcept

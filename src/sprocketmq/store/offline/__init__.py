@@ -1,0 +1,1 @@
+"""Work on a store that no broker runs on: verify, rebuild, replay."""

@@ -1,0 +1,98 @@
+# The C types of agreement.py.
+from sprocketmq.hot.octets cimport cut, find, i32, i64, is_ascii, le32, put_le32, same
+from sprocketmq.protocol.record.record cimport WHOLE, Layout
+from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
+from sprocketmq.store.dispatch.dispatch cimport text_hash
+from sprocketmq.hot.memory cimport as_int32, pointer
+from sprocketmq.store.dispatch.property_scan cimport PropertyScan
+
+import cython
+
+cdef enum:
+    ENTRY_SIZE = 20
+    INDEX_ENTRY_SIZE = 20
+    _SPACE = 32
+
+
+@cython.final
+cdef class Lane:
+    cdef readonly str topic
+    cdef readonly bytes topic_bytes
+    cdef readonly int queue_id
+    cdef readonly unsigned int key_hash
+    cdef readonly bint is_schedule
+    cdef public long long due
+    cdef readonly long long first
+    cdef readonly long long end
+    cdef object _view
+    cdef unsigned char* _p
+
+    cpdef void place(self, object view, long long first, long long end) except *
+
+
+@cython.final
+cdef class IndexLane:
+    cdef public long long begin
+    cdef public int number
+    cdef readonly int count
+    cdef readonly long long begin_timestamp
+    cdef readonly bint is_last
+    cdef object _view
+    cdef unsigned char* _p
+
+    cpdef void place(self, object view, int count, long long begin_timestamp, bint is_last) except *
+
+
+@cython.final
+cdef class Agreement:
+    cdef readonly long long newest
+    cdef readonly long long records
+    cdef dict _lanes
+    cdef object _fetch
+    cdef IndexLane _index
+    cdef Lane _last
+    cdef Layout _layout
+    cdef PropertyScan _found
+    cdef int _keys
+
+    @cython.locals(p=cython.p_uchar, layout=Layout, at=Py_ssize_t, have=Py_ssize_t)
+    cpdef Py_ssize_t walk(self, object data, long long origin, Py_ssize_t enough) except -1
+
+    @cython.locals(
+        layout=Layout, lane=Lane, kind=int, queued=bint, queue_offset=cython.longlong, store_timestamp=cython.longlong
+    )
+    cdef bint agrees(self, const unsigned char* p, long long commit_offset) except -1
+
+    @cython.locals(layout=Layout, last=Lane, queue_id=int, length=Py_ssize_t, of_topic=dict)
+    cdef Lane lane_of(self, const unsigned char* p)
+
+    @cython.locals(q=cython.p_uchar, found=PropertyScan, at=Py_ssize_t, code=cython.longlong)
+    cdef bint has_entry(
+        self, Lane lane, const unsigned char* p, long long queue_offset, long long commit_offset
+    ) except -1
+
+    @cython.locals(
+        found=PropertyScan, index=IndexLane, seconds=cython.longlong, value=cython.uint, at=Py_ssize_t, end=Py_ssize_t,
+        stop=Py_ssize_t,
+    )
+    cdef bint has_keys(
+        self, Lane lane, const unsigned char* p, long long commit_offset, long long store_timestamp
+    ) except -1
+
+    @cython.locals(index=IndexLane, number=Py_ssize_t, key_hash=cython.longlong, q=cython.p_uchar, at=Py_ssize_t)
+    cdef bint is_next_key(self, unsigned int value, long long commit_offset, long long seconds) noexcept
+
+    @cython.locals(index=IndexLane, number=Py_ssize_t, q=cython.p_uchar)
+    cdef bint has_no_more_keys(self, long long commit_offset) noexcept
+
+
+cpdef long long index_seconds(long long store_timestamp, long long begin_timestamp) noexcept
+
+@cython.locals(keys=str)
+cdef bint is_plain(const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except -1
+
+@cython.locals(
+    chains=list, wrong_heads=list, q=cython.p_uchar, h=cython.p_uchar, e=cython.p_uchar, used=Py_ssize_t,
+    number=Py_ssize_t, at=Py_ssize_t, key_hash=int, previous=int, slot=Py_ssize_t, last=int, stored=int,
+)
+cpdef tuple chain_faults(object entries, Py_ssize_t count, object heads, Py_ssize_t slots)

@@ -1,0 +1,1 @@
+"""A pull as the store answers it."""

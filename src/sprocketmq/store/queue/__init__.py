@@ -1,0 +1,1 @@
+"""ConsumeQueues: 20-byte entries that point into the log."""

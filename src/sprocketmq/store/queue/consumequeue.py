@@ -1,0 +1,417 @@
+"""One ConsumeQueue: the entries of a topic's queue, in files of a fixed number of entries.
+
+The files are found by their names; the entries count from the logical queue's first byte, so entry n is at byte
+n * 20 whether or not older files are still there. `min_offset` is not stored anywhere: it is the first entry whose
+record the log still has.
+"""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Protocol
+
+from sprocketmq.errors import StoreError, StoreFull
+from sprocketmq.store.files.files import Files, sync_parents
+from sprocketmq.store.files.layout import base_offset_of, file_name
+from sprocketmq.store.files.map_cache import MapCache
+from sprocketmq.store.queue.cursor import QueueCursor, written_until
+from sprocketmq.store.queue.format import (
+    ENTRY,
+    ENTRY_SIZE,
+    FILLER,
+    FILLER_SIZE,
+    QueueEntry,
+    decode_entry,
+    written_entries,
+)
+
+PAGE = 4096
+_PAGE_OF_ENTRIES = PAGE // ENTRY_SIZE * ENTRY_SIZE
+_MAX_STEP = 256 << 10
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class QueueHome(Protocol):
+    """What all queues of a store share."""
+
+    files: Files
+    maps: MapCache
+    file_size: int
+    #: The walk that dispatches began at the log's first record, so a queue may begin anywhere.
+    complete: bool
+
+    def folder_of(self, topic: str, queue_id: int) -> Path: ...
+
+    def touched(self, queue: ConsumeQueue) -> None: ...
+
+
+class ConsumeQueue:
+    __slots__ = (
+        "_allocated", "_flushed", "_home", "_last_path", "_synced_names", "bases", "cursor", "gap", "min_offset",
+    )  # fmt: skip
+
+    def __init__(self, home: QueueHome, topic: str, queue_id: int) -> None:
+        self._home = home
+        self.cursor = QueueCursor(topic, queue_id, self)
+        self.bases: list[int] = []
+        self.min_offset = 0
+        self.gap = False
+        self._allocated = 0
+        self._flushed = 0
+        self._synced_names = 0
+        self._last_path: tuple[int, Path] | None = None
+
+    @property
+    def topic(self) -> str:
+        return self.cursor.topic
+
+    @property
+    def queue_id(self) -> int:
+        return self.cursor.queue_id
+
+    @property
+    def max_offset(self) -> int:
+        return self.cursor.max_offset
+
+    @property
+    def file_size(self) -> int:
+        return self._home.file_size
+
+    @property
+    def folder(self) -> Path:
+        return self._home.folder_of(self.cursor.topic, self.cursor.queue_id)
+
+    @property
+    def unflushed_bytes(self) -> int:
+        return (self.max_offset - self._flushed) * ENTRY_SIZE
+
+    def path_of(self, base: int) -> Path:
+        """The last one is remembered: every pull asks for it, and making a path costs more than the rest of it."""
+        if self._last_path is None or self._last_path[0] != base:
+            self._last_path = (base, Path(f"{self.folder}/{file_name(base)}"))
+        return self._last_path[1]
+
+    def load(self) -> None:
+        """Find the files. One of length 0 never got its size and holds nothing; a short one is made whole again."""
+        files = self._home.files
+        for name in files.list_dir(self.folder):
+            base = base_offset_of(name)
+            if base is None or base % self.file_size:
+                continue
+            path = self.path_of(base)
+            size = files.size(path)
+            if size > self.file_size:
+                raise StoreError(f"{path} has {size} bytes, but mappedFileSizeConsumeQueue is {self.file_size}")
+            if size == 0:
+                files.remove(path)
+                continue
+            if size < self.file_size:
+                files.create(path, self.file_size).close()
+            self.bases.append(base)
+        self._synced_names = len(self.bases)
+
+    def resume(self, max_offset: int, max_commit_offset: int) -> None:
+        """Go on behind the last entry that counts; what is there is on disk."""
+        self.cursor.reset(max_offset, max_commit_offset)
+        self._flushed = max_offset
+        self._allocated = 0
+
+    def view_of(self, base: int) -> memoryview:
+        return self._home.maps.get(self.path_of(base))
+
+    def entry(self, queue_offset: int) -> QueueEntry | None:
+        """The entry, or None where there is none."""
+        at = queue_offset * ENTRY_SIZE
+        base = at - at % self.file_size
+        if not 0 <= queue_offset < self.max_offset or base not in self.bases:
+            return None
+        return decode_entry(self.view_of(base), at - base)
+
+    def make_room(self) -> None:
+        """Called by the cursor: map the file of the next entry and give it blocks."""
+        at = self.cursor.max_offset * ENTRY_SIZE
+        base = at - at % self.file_size
+        try:
+            if base not in self.bases:
+                self._begin_file(base)
+            limit = self._allocate(base, at - base)
+            self.cursor.place(self._home.maps.get(self.path_of(base), self), at - base, limit)
+        except OSError as error:
+            raise space_error(error, self.path_of(base)) from error
+
+    def _begin_file(self, base: int) -> None:
+        if self.bases:  # the file before is full: it has no writer any more
+            self.cursor.place(None, 0, 0)
+        self._home.files.create(self.path_of(base), self.file_size).close()
+        self.bases.append(base)
+        self._allocated = 0
+
+    def _allocate(self, base: int, position: int) -> int:
+        """Blocks come in steps that grow with the queue, so that one with ten messages costs a page."""
+        if position + ENTRY_SIZE <= self._allocated:
+            return self._allocated
+        step = min(max(PAGE, position), _MAX_STEP)
+        limit = min(self.file_size, page_end(position + step))
+        file = self._home.files.open(self.path_of(base))
+        try:
+            file.allocate(position - position % PAGE, limit)
+            if self._allocated > 0:  # what it had is full, so it will fill these as well
+                file.ready(page_end(position), limit)
+        finally:
+            file.close()
+        self._allocated = limit
+        return limit
+
+    def find_both_ends(self, log_min_offset: int, *, clean: bool) -> None:
+        """What a store that opens asks of every queue: the first entry that counts and the last."""
+        if not (clean and self._find_ends_in_a_page(log_min_offset)):
+            self.find_end(clean=clean)
+            self.find_min(log_min_offset)
+
+    def _find_ends_in_a_page(self, log_min_offset: int) -> bool:
+        """One read does for a short queue, which most are where there are many; False where it does not."""
+        if self.bases != [0]:
+            return False
+        page = memoryview(self._read_first(_PAGE_OF_ENTRIES))
+        end = written_until(page, 0, len(page))
+        if not 0 < end < len(page):
+            return False
+        first, last = decode_entry(page, 0), decode_entry(page, end - ENTRY_SIZE)
+        if first.commit_offset < log_min_offset or first.is_filler or last.is_filler:
+            return False
+        self.resume(end // ENTRY_SIZE, last.commit_offset + last.size)
+        self.min_offset = 0
+        return True
+
+    def _read_first(self, size: int) -> bytes:
+        file = self._home.files.open(self.path_of(self.bases[0]), writable=False)
+        try:
+            return file.read(0, min(size, self.file_size))
+        finally:
+            file.close()
+
+    def find_end(self, *, clean: bool) -> None:
+        """Find the last entry and go on behind it.
+
+        After a clean stop the entries are contiguous and halving finds the end; after a crash each entry of the last
+        three files is looked at, and what follows a hole does not count.
+        """
+        end = self._clean_end() if clean else self._crash_end()
+        self.resume(end // ENTRY_SIZE, self._record_end(end // ENTRY_SIZE - 1))
+
+    def _clean_end(self) -> int:
+        for base in reversed(self.bases):
+            if length := written_entries(self.view_of(base)) * ENTRY_SIZE:
+                return base + length
+        return 0
+
+    def _crash_end(self) -> int:
+        first = max(0, len(self.bases) - 3)
+        while first > 0 and not self._is_full(self.bases[first - 1]):
+            first -= 1
+        end = 0
+        for base in self.bases[first:]:
+            length = written_until(self.view_of(base), 0, self.file_size)
+            end = base + length if length else end
+            if length < self.file_size:
+                break
+        return end or (self.bases[first] if first else 0)
+
+    def _is_full(self, base: int) -> bool:
+        return decode_entry(self.view_of(base), self.file_size - ENTRY_SIZE).is_written
+
+    def _record_end(self, queue_offset: int) -> int:
+        """Behind the record of an entry; -1 for a filler or none at all."""
+        entry = self.raw_entry(queue_offset)
+        return -1 if entry is None or entry.is_filler else entry.commit_offset + entry.size
+
+    def raw_entry(self, queue_offset: int) -> QueueEntry | None:
+        """What is on disk at an offset, whether or not the queue reaches that far."""
+        at = queue_offset * ENTRY_SIZE
+        base = at - at % self.file_size
+        return decode_entry(self.view_of(base), at - base) if queue_offset >= 0 and base in self.bases else None
+
+    def find_min(self, log_min_offset: int) -> None:
+        """The first entry whose record is still in the log."""
+        low, high = (self.bases[0] // ENTRY_SIZE if self.bases else self.max_offset), self.max_offset
+        first = self.raw_entry(low)
+        if first is not None and not first.is_filler and first.commit_offset >= log_min_offset:
+            high = low  # the common case costs one look
+        while low < high:
+            middle = (low + high) // 2
+            entry = self.raw_entry(middle)
+            if entry is None or entry.is_filler or entry.commit_offset < log_min_offset:
+                low = middle + 1
+            else:
+                high = middle
+        self.min_offset = low
+
+    def cut(self, log_end: int) -> int:
+        """Drop the entries of records at `log_end` and behind; returns how many."""
+        before = end = self.max_offset
+        if self.cursor.max_commit_offset <= log_end and not self.cursor.dirty:
+            return 0
+        low = self.bases[0] // ENTRY_SIZE if self.bases else 0
+        while end > low:
+            entry = self.raw_entry(end - 1)
+            if entry is not None and (entry.is_filler or entry.commit_offset < log_end):
+                break
+            end -= 1
+        if end != before:
+            self.resume(end, self._record_end(end - 1))
+        return before - end
+
+    def clear_behind(self) -> bool:
+        """Zero what is on disk behind the last entry, so that a second crash finds nothing stale there."""
+        end = self.max_offset * ENTRY_SIZE
+        changed = False
+        for base in [base for base in self.bases if base >= end and base > 0]:
+            self.bases.remove(base)
+            self._home.maps.drop(self.path_of(base))
+            self._home.files.remove(self.path_of(base))
+            changed = True
+        if self.bases and self.bases[-1] + self.file_size > end:
+            changed |= clear_file(self._home.files, self.path_of(self.bases[-1]), end - self.bases[-1])
+        return changed
+
+    def touched(self) -> None:
+        self._home.touched(self)
+
+    def release(self) -> bool:
+        """Called by the map cache: a cursor that wrote since the last time keeps its map once more."""
+        if self.cursor.used:
+            self.cursor.used = False
+            return False
+        self.cursor.place(None, 0, 0)
+        return True
+
+    def align(self, queue_offset: int) -> bool:
+        """A record that is not the next of the queue came: whether its entry may be written all the same."""
+        if queue_offset < self.max_offset:
+            return False
+        if not self._home.complete:
+            self.gap = True
+            return False
+        if self.max_offset == 0:
+            self.begin_at(queue_offset)
+        else:
+            self._bridge(queue_offset)
+        return True
+
+    def mend(self, queue_offset: int, commit_offset: int, size: int, tags_code: int) -> None:
+        """Put an entry right that a power cut tore: it was read from the disk, and the log knows better."""
+        at = queue_offset * ENTRY_SIZE
+        base = at - at % self.file_size
+        if base not in self.bases or self.raw_entry(queue_offset) == (commit_offset, size, tags_code):
+            return
+        ENTRY.pack_into(self.view_of(base), at - base, commit_offset, size, tags_code)
+        self._flushed = min(self._flushed, queue_offset)
+        if queue_offset == self.max_offset - 1:
+            self.cursor.max_commit_offset = commit_offset + size
+        if not self.cursor.dirty:
+            self.cursor.dirty = True
+            self.touched()
+
+    def _bridge(self, queue_offset: int) -> None:
+        """Records were lost in the middle: fillers take their places, so that the later ones keep theirs."""
+        while self.max_offset < queue_offset:
+            self.cursor.put(0, FILLER_SIZE, 0)
+        self.cursor.next_offset = self.max_offset
+
+    def begin_at(self, queue_offset: int) -> None:
+        """The queue's first entry is not number 0: the entries before it in its file become fillers."""
+        at = queue_offset * ENTRY_SIZE
+        base = at - at % self.file_size
+        self.cursor.reset(queue_offset, -1)
+        self.min_offset = queue_offset
+        self._allocated = 0
+        self.make_room()
+        view = self.view_of(base)
+        view[: at - base] = FILLER * ((at - base) // ENTRY_SIZE)
+
+    def sync(self) -> None:
+        """Make every entry written so far durable; called on the flush thread."""
+        upto = self.begin_sync()
+        for base in [base for base in self.bases if base + self.file_size > self._flushed * ENTRY_SIZE]:
+            self._sync_file(self.path_of(base))
+        if len(self.bases) != self._synced_names:
+            sync_parents(self._home.files, self.path_of(0), self.folder.parent.parent)
+        self.end_sync(upto)
+
+    def begin_sync(self) -> int:
+        """The offset up to which a sync that begins now makes entries durable."""
+        self.cursor.dirty = False  # before the sync: an entry that comes during it counts for the next
+        return self.max_offset
+
+    def end_sync(self, upto: int) -> None:
+        self._synced_names = len(self.bases)
+        self._flushed = max(self._flushed, upto)
+
+    def _sync_file(self, path: Path) -> None:
+        try:
+            file = self._home.files.open(path)
+        except FileNotFoundError:  # deleted meanwhile
+            return
+        try:
+            file.sync()
+        finally:
+            file.close()
+
+    def remove_files_below(self, queue_offset: int) -> list[Path]:
+        """Delete the files that hold only entries before `queue_offset`; the last file stays."""
+        removed = []
+        while len(self.bases) > 1 and self.bases[0] + self.file_size <= queue_offset * ENTRY_SIZE:
+            removed.append(self.path_of(self.bases.pop(0)))
+        for path in removed:
+            self._home.maps.drop(path)
+            self._home.files.remove(path)
+        self._synced_names -= len(removed)
+        return removed
+
+    def empty(self) -> None:
+        """Drop every entry; the queue is about to be built again."""
+        for base in self.bases:
+            self._home.maps.drop(self.path_of(base))
+            self._home.files.remove(self.path_of(base))
+        self.bases.clear()
+        self.resume(0, -1)
+        self._synced_names = 0
+
+    def destroy(self) -> None:
+        for base in self.bases:
+            self._home.maps.drop(self.path_of(base))
+        self.bases.clear()
+        self.cursor.reset(0, -1)
+        self.min_offset = 0
+        self._flushed = self._synced_names = self._allocated = 0
+        self._home.files.remove_tree(self.folder)
+
+
+def page_end(position: int) -> int:
+    """The end of the page that the byte before `position` is in."""
+    return (position + PAGE - 1) // PAGE * PAGE
+
+
+def space_error(error: OSError, path: Path) -> StoreError:
+    kind = StoreFull if error.errno in _NO_SPACE else StoreError
+    return kind(f"{path}: {error.strerror or error}")
+
+
+def clear_file(files: Files, path: Path, start: int) -> bool:
+    """Zero a file from `start` to its end and make that durable; whether there was anything to clear."""
+    file = files.open(path)
+    try:
+        changed = False
+        for low, high in file.data_ranges(start, file.size):
+            while low < high:
+                step = min(high - low, 1 << 20)
+                if file.read(low, step) != bytes(step):
+                    file.write(low, bytes(step))
+                    changed = True
+                low += step
+        if changed:
+            file.sync()
+        return changed
+    finally:
+        file.close()

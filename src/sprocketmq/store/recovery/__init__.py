@@ -1,0 +1,1 @@
+"""What a start finds on disk, and what it makes of it."""

@@ -1,0 +1,313 @@
+"""Opening a store: where does the log end, and do the queues and the index agree with it?
+
+After a clean stop the last record that a queue knows is looked up, and what follows it is dispatched. After a crash
+the log is walked from the last file that was whole at the checkpoint (or from where the index ends, if that is
+earlier), every record is checked and dispatched again, which changes nothing where its entries already are whole.
+
+Where the walk meets something that is no record, the log has ended there, with two exceptions:
+
+- a later record that the checkpoint and its queue vouch for proves damage in the middle. Nothing is cut: what is
+  damaged is reported and passed over;
+- whole records behind an end that nothing vouches for are cut as RocketMQ cuts them, but set aside first.
+
+What is cut is also cleared on disk and synced before anything is served, in the log, the queues and the index: a
+second crash must not find it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sprocketmq.protocol.record.record import BLANK, NO_MAGIC, REASONS, WHOLE
+from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, transaction_type
+from sprocketmq.store.dispatch.dispatch import Dispatcher
+from sprocketmq.store.files.checkpoint import Checkpoint
+from sprocketmq.store.files.files import Files
+from sprocketmq.store.files.layout import Layout
+from sprocketmq.store.index.index import Index
+from sprocketmq.store.log.commitlog import CommitLog
+from sprocketmq.store.queue.table import QueueTable
+from sprocketmq.store.recovery.quarantine import Quarantined, set_aside
+from sprocketmq.store.recovery.resync import Found, record_at, records_behind, topic_and_place
+
+_log = logging.getLogger(__name__)
+
+
+class Damage(NamedTuple):
+    """Bytes of the log in the middle of good records, from one offset up to another."""
+
+    commit_offset: int
+    end: int
+    reason: str
+
+
+@dataclass(slots=True)
+class RecoveryReport:
+    clean: bool = True
+    start_offset: int = 0
+    end_offset: int = 0
+    damaged: list[Damage] = field(default_factory=list)
+    quarantined: list[Quarantined] = field(default_factory=list)
+    cut_queue_entries: int = 0
+    rebuilt_queues: int = 0
+
+
+class Recovery:
+    def __init__(
+        self, files: Files, layout: Layout, log: CommitLog, queues: QueueTable, index: Index | None,
+        dispatcher: Dispatcher, checkpoint: Checkpoint, clean: bool, check_crc: bool,
+    ) -> None:  # fmt: skip
+        self._files = files
+        self._layout = layout
+        self._log = log
+        self._queues = queues
+        self._index = index
+        self._dispatcher = dispatcher
+        self._checkpoint = checkpoint
+        self._check_crc = check_crc
+        self._index_lost = False
+        self._queues_lost = False
+        self.report = RecoveryReport(clean=clean)
+
+    def run(self) -> RecoveryReport:
+        self._load()
+        if not self._log.bases:
+            self._forget_everything()
+            return self.report
+        start = self._start()
+        self.report.start_offset = start
+        end = self._walk(start)
+        self._agree(end)
+        for queue in self._queues:
+            if queue.cursor.dirty or queue.min_offset > queue.max_offset:  # else it is as it was when it was loaded
+                queue.find_min(self._log.min_offset)
+            queue.cursor.next_offset = queue.max_offset
+        self._queues.complete = True
+        self.report.end_offset = end
+        self._say()
+        return self.report
+
+    def _load(self) -> None:
+        if self._log.load():
+            self.report.clean = False  # a file had lost its end
+        self._queues.load()
+        if self._index is not None:
+            self._index.load()
+            self._index_lost = not self._index.names
+        for queue in self._queues:
+            queue.find_both_ends(self._log.min_offset, clean=self.report.clean)
+        self._queues_lost = all(queue.max_offset == 0 for queue in self._queues)
+
+    def _forget_everything(self) -> None:
+        """Without a log, queues and index point nowhere."""
+        for topic in self._queues.topics():
+            self._queues.forget(topic)
+        if self._index is not None:
+            for name in list(self._index.names):
+                self._index.remove(name)
+
+    # -- where to begin
+
+    def _start(self) -> int:
+        if self.report.clean:
+            start = self._behind_last_queued()
+            if start is not None:
+                return min(start, self._index_start())
+            self.report.clean = False
+            for queue in self._queues:
+                queue.find_both_ends(self._log.min_offset, clean=False)
+        self._drop_unsafe_indexes()
+        return min(self._checkpoint_file(), self._index_start())
+
+    def _behind_last_queued(self) -> int | None:
+        """Behind the last record the queues know, the log's beginning when they know none; None when it is gone."""
+        last = max(self._queues, key=lambda queue: queue.cursor.max_commit_offset, default=None)
+        if last is None or last.cursor.max_commit_offset < 0:
+            return self._log.min_offset
+        entry = last.raw_entry(last.max_offset - 1)
+        base = None if entry is None else self._log.base_of(entry.commit_offset)
+        view = None if base is None else self._log.view_of(base)
+        if entry is None or base is None or view is None:
+            return None
+        found = record_at(view, base, entry.commit_offset - base)
+        if found is None or found.size != entry.size:
+            return None
+        self._dispatcher.store_timestamp = topic_and_place(view, entry.commit_offset - base)[4]
+        return entry.commit_offset + entry.size
+
+    def _checkpoint_file(self) -> int:
+        """The last file whose first record was safe, with all before it, at the checkpoint; else the first."""
+        limit = self._checkpoint.recovery_timestamp
+        for base in reversed(self._log.bases):
+            view = self._log.view_of(base)
+            if view is None or record_at(view, base, 0) is None:
+                continue
+            timestamp = topic_and_place(view, 0)[4]
+            if 0 < timestamp <= limit:
+                return base
+        return self._log.min_offset
+
+    def _index_start(self) -> int:
+        """The last record the index has; what comes behind it is to be indexed."""
+        if self._index is None:
+            return self._log.max_known
+        if not self._index.names and self._index_lost:
+            return self._log.min_offset
+        if self.report.clean or not self._index.names:
+            return self._log.max_known
+        end = self._index.header(self._index.names[-1]).end_offset
+        return end if self._log.base_of(end) is not None else self._log.min_offset
+
+    def _drop_unsafe_indexes(self) -> None:
+        """Files that changed after the checkpoint may have lost any of their pages; they are built again.
+
+        A file without entries is no loss: it is younger than the checkpoint, or no message had a key.
+        """
+        if self._index is None:
+            return
+        for name, header in self._index.headers():
+            if header.end_timestamp > self._checkpoint.index_msg_timestamp or header.index_count <= 1:
+                self._index_lost |= header.index_count > 1
+                self._index.remove(name)
+
+    # -- the walk
+
+    def _walk(self, start: int) -> int:
+        self._queues.complete = start <= self._log.min_offset
+        self._dispatcher.mending = 0 if self.report.clean else self._queues.file_size
+        end = self._walk_from(start)
+        self._dispatcher.mending = 0
+        if any(queue.gap for queue in self._queues):
+            self._rebuild_queues()
+        return end
+
+    def _rebuild_queues(self) -> None:
+        """Queues that lack entries from before the walk are built again from the log's first record."""
+        for queue in self._queues:
+            if queue.gap:
+                queue.gap = False
+                queue.empty()
+                self.report.rebuilt_queues += 1
+        self._queues.complete = True
+        self._walk_from(self._log.min_offset)
+
+    def _walk_from(self, at: int) -> int:
+        """Dispatch the log from a record on; returns its end."""
+        log, dispatcher = self._log, self._dispatcher
+        dispatcher.dispatched_offset = at
+        while True:
+            base = log.base_of(at)
+            view = None if base is None else log.view_of(base)
+            kind = NO_MAGIC
+            if base is not None and view is not None:
+                kind = dispatcher.walk(view, base, at - base, log.file_size, self._check_crc)
+                at = dispatcher.dispatched_offset
+                if kind in (WHOLE, BLANK) and base + log.file_size in log.bases:
+                    at = dispatcher.dispatched_offset = base + log.file_size
+                    continue
+            beyond = self._beyond(at, REASONS.get(kind, "a missing file"))
+            if beyond is None:
+                return at
+            at = dispatcher.dispatched_offset = beyond
+
+    def _beyond(self, at: int, reason: str) -> int | None:
+        """Where the log goes on behind something that is no record; None when it has ended there."""
+        proof = False
+        first: Found | None = None
+        for found in self._records_behind(at):
+            first = first or found
+            verdict = self._vouched(found)
+            if verdict is not None:
+                proof = verdict
+                break
+        if first is None:
+            return None
+        if not proof:
+            self._set_aside(at, reason)
+            return None
+        damage = Damage(at, first.commit_offset, reason)
+        if damage not in self.report.damaged:
+            self.report.damaged.append(damage)
+        return first.commit_offset
+
+    def _records_behind(self, at: int) -> Iterator[Found]:
+        for base in self._log.bases:
+            if base + self._log.file_size <= at:
+                continue
+            view = self._log.view_of(base)
+            if view is None:
+                continue
+            file = self._files.open(self._log.path_of(base), writable=False)
+            try:
+                yield from records_behind(file, view, base, max(at + 1 - base, 0))
+            finally:
+                file.close()
+
+    def _vouched(self, found: Found) -> bool | None:
+        """Whether a record was there at the checkpoint; None when it proves nothing.
+
+        Its store time and its queue's entry must both say so: a store time alone may be that of an old record which
+        an earlier recovery left behind the end of the log. Only where all queues are gone it has to do.
+        """
+        base = self._log.base_of(found.commit_offset)
+        view = None if base is None else self._log.view_of(base)
+        if base is None or view is None:
+            return None
+        topic, queue_id, queue_offset, sys_flag, timestamp = topic_and_place(view, found.commit_offset - base)
+        if transaction_type(sys_flag) not in (0, TRANSACTION_COMMIT):
+            return None
+        if timestamp > self._checkpoint.flushed_timestamp:
+            return False
+        if timestamp < self._dispatcher.store_timestamp:
+            return None
+        queue = self._queues.find(topic, queue_id)
+        entry = None if queue is None else queue.raw_entry(queue_offset)
+        if self._queues_lost or (entry is not None and entry.commit_offset == found.commit_offset):
+            return True
+        return None
+
+    def _set_aside(self, at: int, reason: str) -> None:
+        """Keep every file's part behind `at` that holds whole records."""
+        for base in self._log.bases:
+            view = self._log.view_of(base)
+            inside = [found for found in self._records_behind(at) if self._log.base_of(found.commit_offset) == base]
+            if not inside or view is None:
+                continue
+            start = max(at, base)
+            end = inside[-1].commit_offset + inside[-1].size
+            kept = set_aside(self._files, self._layout, start, view[start - base : end - base], len(inside), reason)
+            self.report.quarantined.append(kept)
+
+    # -- making queues, index and log agree
+
+    def _agree(self, end: int) -> None:
+        for queue in self._queues:
+            cut = queue.cut(end)
+            self.report.cut_queue_entries += cut
+            if (cut or not self.report.clean) and queue.clear_behind():
+                self._files.sync_dir(queue.folder)
+        self._log.cut(end)
+        if self._index is not None and any(header.end_offset >= end for _name, header in self._index.headers()):
+            self._rebuild_index(end)
+
+    def _rebuild_index(self, end: int) -> None:
+        index = self._index
+        if index is None:
+            return
+        for name, header in index.headers():
+            if header.end_offset >= end:
+                index.remove(name)
+        self.report.clean = False
+        self._walk_from(self._index_start())
+
+    def _say(self) -> None:
+        for damage in self.report.damaged:
+            _log.error("the log is damaged from %d to %d (%s); its neighbours are served", *damage)
+        for kept in self.report.quarantined:
+            _log.error(
+                "the log ends at %d; %d whole records behind it were set aside in %s",
+                self.report.end_offset, kept.records, kept.path,
+            )  # fmt: skip

@@ -1,0 +1,146 @@
+"""Making room: old log files go, and with them what points into them.
+
+Files are expired when nobody has written to them for `fileReservedTime` hours. They go at the hours of `deleteWhen`, at
+once when the disk is over `diskMaxUsedSpaceRatio` or somebody asked, and unexpired ones go as well, oldest first, over
+`diskSpaceCleanForciblyRatio`. Over `diskSpaceWarningLevelRatio` the store takes no messages until there is room again;
+reading goes on. The file that is written, and one that is not flushed, always stay.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+from pathlib import Path
+
+from sprocketmq.protocol.names import SCHEDULE_TOPIC
+from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.files.files import Clock, Files
+from sprocketmq.store.files.layout import Layout
+from sprocketmq.store.index.index import Index
+from sprocketmq.store.log.append import Appender, PutStatus
+from sprocketmq.store.log.commitlog import CommitLog
+from sprocketmq.store.log.flush import LogFlusher
+from sprocketmq.store.queue.ext import ExtTable
+from sprocketmq.store.queue.table import QueueTable
+
+_HOUR_MS = 3_600_000
+_MANUAL_ROUNDS = 20
+
+_log = logging.getLogger(__name__)
+
+
+class Cleaner:
+    def __init__(
+        self, config: StoreConfig, files: Files, clock: Clock, layout: Layout, log: CommitLog, queues: QueueTable,
+        index: Index | None, appender: Appender, flusher: LogFlusher,
+    ) -> None:  # fmt: skip
+        self.config = config
+        self._files = files
+        self._clock = clock
+        self._layout = layout
+        self._log = log
+        self._queues = queues
+        self._index = index
+        self._appender = appender
+        self._flusher = flusher
+        self._manual_rounds = 0
+        self.disk_full = False
+        self.exts: ExtTable | None = None
+
+    def delete_soon(self) -> None:
+        """An operator asked for expired files to go now rather than at the appointed hour."""
+        self._manual_rounds = _MANUAL_ROUNDS
+
+    def run(self) -> list[Path]:
+        """One round; the owner calls it every `cleanResourceInterval`. Returns the log files that went."""
+        used = self.commit_log_ratio()
+        self._watch_disk(used)
+        removed = self._delete_expired(used)
+        if removed:
+            self._files.sync_dir(removed[0].parent)
+            self.drop_what_points_nowhere()
+        return removed
+
+    def commit_log_ratio(self) -> float:
+        """How full the fullest partition of the log is."""
+        return max(self.ratio(folder) for folder in self._layout.commit_log_dirs)
+
+    def consume_queue_ratio(self) -> float:
+        return self.ratio(self._layout.consume_queues)
+
+    def ratio(self, folder: Path) -> float:
+        """How full the partition of a folder is, from 0 to 1."""
+        used, total = self.usage(folder)
+        return used / total if total else 0.0
+
+    def usage(self, folder: Path) -> tuple[int, int]:
+        """Bytes used and in all, of the partition where a folder is or will be."""
+        while not self._files.exists(folder) and folder != folder.parent:
+            folder = folder.parent
+        return self._files.disk_usage(folder)
+
+    def _watch_disk(self, used: float) -> None:
+        warning = min(max(self.config.disk_space_warning_level_ratio, 35), 90) / 100
+        if used > warning and not self.disk_full:
+            self.disk_full = True
+            _log.error("the disk is %d%% full: no messages are taken", used * 100)
+            if self._appender.status == PutStatus.PUT_OK:
+                self._appender.status = PutStatus.SERVICE_NOT_AVAILABLE
+        elif used <= warning and self.disk_full:
+            self.disk_full = False
+            if self._flusher.failure is None:
+                self._appender.status = PutStatus.PUT_OK
+
+    def _delete_expired(self, used: float) -> list[Path]:
+        config = self.config
+        forcibly = min(max(config.disk_space_clean_forcibly_ratio, 30), 85) / 100
+        force = config.clean_file_forcibly_enable and used > forcibly
+        if not (force or self._is_time(used)):
+            return []
+        removed: list[Path] = []
+        while len(removed) < config.delete_file_batch_max and self._may_go(force):
+            removed.append(self._log.remove_first())
+        return removed
+
+    def _is_time(self, used: float) -> bool:
+        if self._manual_rounds:
+            self._manual_rounds -= 1
+            return True
+        hour = datetime.fromtimestamp(self._clock.now_ms() / 1000).hour
+        return hour in self.config.delete_hours or used > self.config.disk_max_used_space_ratio / 100
+
+    def _may_go(self, force: bool) -> bool:
+        bases = self._log.bases
+        if len(bases) < 2 or bases[0] + self._log.file_size > self._flusher.flushed_offset:
+            return False
+        expires = self._files.modified_ms(self._log.path_of(bases[0])) + self.config.file_reserved_time * _HOUR_MS
+        return force or expires < self._clock.now_ms()
+
+    def drop_what_points_nowhere(self) -> None:
+        """Queue files and index files whose every record the log no longer has; the last of each stays."""
+        log_min = self._log.min_offset
+        for queue in self._queues:
+            queue.find_min(log_min)
+            queue.remove_files_below(queue.min_offset)
+            if self.exts is not None:
+                self.exts.trim(queue)
+        if self._index is None:
+            return
+        for name, header in self._index.headers()[:-1]:
+            if header.end_offset < log_min:
+                self._index.remove(name)
+
+    def clean_expired_queues(self) -> int:
+        """Forget queues whose last record is older than the log; returns how many. They begin again at 0.
+
+        Those of the delay levels stay: how far each has been delivered counts from their offsets.
+        """
+        log_min = self._log.min_offset
+        expired = [
+            queue
+            for queue in self._queues
+            if 0 <= queue.cursor.max_commit_offset <= log_min and queue.topic != SCHEDULE_TOPIC
+        ]
+        for queue in expired:
+            self._queues.forget_queue(queue)
+        return len(expired)

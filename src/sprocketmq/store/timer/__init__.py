@@ -1,0 +1,1 @@
+"""The timer wheel and its log."""

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import asyncio
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.broker.conftest import StartBroker
+from tests.unit.broker.support import KEY, START_MS, Caller, FakeClock, bodies, fields, records
+
+from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.delay.recall import parse_handle
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol.names import TIMER_TOPIC
+from sprocketmq.protocol.record.properties import decode_properties
+
+
+def deliver(broker: Broker, clock: FakeClock, after_ms: int) -> None:
+    clock.now += after_ms
+    broker.kinds.timer.alarm.ring()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"TIMER_DELAY_SEC": "5"}, {"TIMER_DELAY_MS": "5000"}, {"TIMER_DELIVER_MS": str(START_MS + 5000)}],
+)
+async def test_a_timer_comes_in_its_second_and_never_early(
+    broker: Broker, caller: Caller, clock: FakeClock, asked: dict[str, Any]
+) -> None:
+    answer = await caller.send(body=b"timed", queue_id=1, TAGS="A", **asked)
+    assert (answer.code, fields(answer)["queueId"]) == (0, "1")
+    resting = broker.store.reader.record_at(int(fields(answer)["msgId"][16:], 16))
+    assert resting is not None
+    assert (resting.topic, resting.queue_id) == (TIMER_TOPIC, 0)
+    assert decode_properties(resting.properties)["TIMER_OUT_MS"] == str(START_MS + 4000)
+    deliver(broker, clock, 4_999)
+    assert broker.store.max_offset("T", 1) == 0
+    deliver(broker, clock, 1)
+    (record,) = records(await caller.pull(queue_id=1, expression="A"))
+    properties = decode_properties(record.properties)
+    assert (record.body, record.topic) == (b"timed", "T")
+    assert properties["TIMER_DEQUEUE_MS"] == str(clock.now)
+    assert properties["TIMER_ENQUEUE_MS"] == str(START_MS)
+    deliver(broker, clock, 10_000)
+    assert broker.store.max_offset("T", 1) == 1
+
+
+async def test_timers_of_one_second_come_in_the_order_they_were_sent(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    for number in range(5):
+        await caller.send(body=str(number).encode(), TIMER_DELAY_MS=str(2000 - number))
+    deliver(broker, clock, 0)
+    deliver(broker, clock, 2000)
+    assert bodies(await caller.pull()) == [b"0", b"1", b"2", b"3", b"4"]
+
+
+@pytest.mark.parametrize("asked", [{"TIMER_DELAY_SEC": "259201"}, {"TIMER_DELAY_MS": "soon"}])
+async def test_a_time_that_cannot_be_is_refused(broker: Broker, caller: Caller, asked: dict[str, Any]) -> None:
+    assert (await caller.send(**asked)).code == ResponseCode.MESSAGE_ILLEGAL
+
+
+async def test_a_time_that_is_over_is_now(broker: Broker, caller: Caller) -> None:
+    await caller.send(TIMER_DELIVER_MS=str(START_MS - 1))
+    assert broker.store.max_offset("T", 0) == 1
+
+
+async def test_a_delay_level_wins(broker: Broker, caller: Caller) -> None:
+    await caller.send(DELAY="1", TIMER_DELAY_SEC="100")
+    assert broker.store.max_offset("SCHEDULE_TOPIC_XXXX", 0) == 1
+    assert broker.store.max_offset(TIMER_TOPIC, 0) == 0
+
+
+async def test_timers_may_be_switched_off(start_broker: StartBroker) -> None:
+    caller = Caller(await start_broker(timerWheelEnable="false"))
+    assert (await caller.send(TIMER_DELAY_SEC="1")).code == ResponseCode.SYSTEM_ERROR
+
+
+async def test_the_files_are_as_rocketmq_has_them(start_broker: StartBroker, clock: FakeClock, tmp_path: Path) -> None:
+    broker = await start_broker()
+    answer = await Caller(broker).send(TIMER_DELAY_SEC="5")
+    deliver(broker, clock, 0)
+    await broker.stop()
+    root = tmp_path / "store"
+    second = START_MS // 1000 + 4
+    wheel = (root / "timerwheel").read_bytes()
+    assert len(wheel) == 38_707_200
+    assert struct.unpack_from(">qqqii", wheel, second % 1_209_600 * 32) == (second, 0, 0, 1, 0)
+    log = (root / "timerlog/00000000000000000000").read_bytes()
+    assert len(log) == 104_857_600
+    unit = struct.unpack_from(">iqiqiqiiq", log)
+    commit_offset = int(fields(answer)["msgId"][16:], 16)
+    assert unit[:6] == (52, -1, 1, START_MS, 4000, commit_offset)
+    assert unit[7:] == (ord("T"), 0)
+    check = (root / "config/timercheck").read_bytes()
+    assert len(check) == 4096
+    assert struct.unpack_from(">qqqq", check) == (START_MS, 52, 1, 1)
+
+
+async def test_timers_outlive_restarts_and_come_once(start_broker: StartBroker, clock: FakeClock) -> None:
+    broker = await start_broker()
+    caller = Caller(broker)
+    for seconds in (2, 5, 100):
+        await caller.send(body=str(seconds).encode(), TIMER_DELAY_SEC=str(seconds))
+    deliver(broker, clock, 0)
+    deliver(broker, clock, 2000)
+    await broker.stop()
+    clock.now += 10_000
+    again = await start_broker()
+    assert bodies(await Caller(again).pull()) == [b"2", b"5"]
+    deliver(again, clock, 90_000)
+    assert again.store.max_offset("T", 0) == 3
+
+
+async def test_a_wheel_that_was_lost_is_built_from_the_log(
+    start_broker: StartBroker, clock: FakeClock, tmp_path: Path
+) -> None:
+    broker = await start_broker()
+    caller = Caller(broker)
+    for number in range(3):
+        await caller.send(body=str(number).encode(), TIMER_DELAY_SEC="5")
+    deliver(broker, clock, 0)
+    await broker.stop()
+    root = tmp_path / "store"
+    (root / "abort").write_text("1")
+    with (root / "timerwheel").open("r+b") as wheel:
+        wheel.truncate(0)
+        wheel.truncate(38_707_200)
+    again = await start_broker()
+    deliver(again, clock, 5000)
+    assert bodies(await Caller(again).pull()) == [b"0", b"1", b"2"]
+
+
+async def test_a_time_beyond_the_window_is_rolled(start_broker: StartBroker, clock: FakeClock) -> None:
+    broker = await start_broker(timerRollWindowSlot="10")
+    caller = Caller(broker)
+    await caller.send(TIMER_DELAY_SEC="31")
+    deliver(broker, clock, 0)
+    for _ in range(30):
+        deliver(broker, clock, 1000)
+    assert broker.store.max_offset("T", 0) == 0
+    assert broker.store.max_offset(TIMER_TOPIC, 0) > 1
+    deliver(broker, clock, 1000)
+    (record,) = records(await caller.pull())
+    assert int(decode_properties(record.properties)["TIMER_ROLL_TIMES"]) >= 2
+
+
+async def test_a_timer_of_ten_days_where_that_is_allowed(start_broker: StartBroker, clock: FakeClock) -> None:
+    broker = await start_broker(timerMaxDelaySec="1209600")
+    caller = Caller(broker)
+    assert (await caller.send(TIMER_DELAY_SEC="864000")).code == 0
+    deliver(broker, clock, 0)
+    for _ in range(20 * 24 - 1):
+        deliver(broker, clock, 1_800_000)
+        while broker.kinds.timer.figures()["timerReadBehind"] != "0":
+            broker.kinds.timer.alarm.ring()
+    assert broker.store.max_offset("T", 0) == 0
+    deliver(broker, clock, 1_800_000)
+    while broker.kinds.timer.figures()["timerReadBehind"] != "0":
+        broker.kinds.timer.alarm.ring()
+    assert broker.store.max_offset("T", 0) == 1
+
+
+async def test_what_is_recalled_does_not_come(start_broker: StartBroker, clock: FakeClock) -> None:
+    broker = await start_broker(recallMessageEnable="true")
+    caller = Caller(broker)
+    answer = await caller.send(body=b"recalled", TIMER_DELAY_SEC="5")
+    handle = fields(answer)["recallHandle"]
+    found = parse_handle(handle)
+    assert found is not None
+    assert (found.topic, found.broker_name, found.unique_key) == ("T", "broker-a", KEY)
+    recalled = await caller(RequestCode.RECALL_MESSAGE, topic="T", recallHandle=handle)
+    assert (recalled.code, fields(recalled)["msgId"]) == (0, KEY)
+    deliver(broker, clock, 0)
+    deliver(broker, clock, 6000)
+    assert broker.store.max_offset("T", 0) == 0
+    assert fields(recalled)["MSG_REGION"] == "DefaultRegion"
+    late = await caller(RequestCode.RECALL_MESSAGE, topic="T", recallHandle=handle)
+    assert late.code == ResponseCode.ILLEGAL_OPERATION
+    wrong = await caller(RequestCode.RECALL_MESSAGE, topic="T", recallHandle="bm9uZQ==")
+    assert fields(wrong)["MSG_REGION"] == "DefaultRegion"
+    assert wrong.code == ResponseCode.ILLEGAL_OPERATION
+
+
+async def test_recalls_are_off_unless_switched_on(broker: Broker, caller: Caller) -> None:
+    handle = fields(await caller.send(TIMER_DELAY_SEC="5"))["recallHandle"]
+    assert (await caller(RequestCode.RECALL_MESSAGE, topic="T", recallHandle=handle)).code == 16
+
+
+async def test_the_wheel_sleeps_when_nothing_is_on_it(broker: Broker, caller: Caller, clock: FakeClock) -> None:
+    assert broker.kinds.timer.alarm.at_ms is None
+    await caller.send(TIMER_DELAY_SEC="2")
+    await asyncio.sleep(0)
+    deliver(broker, clock, 2000)
+    deliver(broker, clock, 0)
+    assert broker.kinds.timer.alarm.at_ms is None
+
+
+async def test_after_a_kill_nothing_is_delivered_twice(
+    start_broker: StartBroker, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = await start_broker()
+    caller = Caller(broker)
+    for seconds in (2, 2, 9):
+        await caller.send(TIMER_DELAY_SEC=str(seconds))
+    deliver(broker, clock, 0)
+    monkeypatch.setattr(broker.kinds.timer, "_save", lambda _progress: None)
+    deliver(broker, clock, 2000)
+    assert broker.store.max_offset("T", 0) == 2
+    await broker.stop()
+    (tmp_path / "store/abort").write_text("1")
+    again = await start_broker()
+    assert again.store.max_offset("T", 0) == 2
+    deliver(again, clock, 7000)
+    assert again.store.max_offset("T", 0) == 3

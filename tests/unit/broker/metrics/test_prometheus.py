@@ -1,0 +1,128 @@
+"""Metrics, pressure and acknowledgements."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.unit.broker.conftest import StartBroker
+from tests.unit.broker.support import Caller, make_settings, wants
+
+from sprocketmq.broker.send.backpressure import RESERVE_BYTES, Pressure, available_memory
+from sprocketmq.broker.send.durable_acks import Acks
+from sprocketmq.codes import ResponseCode
+from sprocketmq.errors import FlushFailed
+
+
+def test_ticks_that_stay_late_and_scarce_memory_are_pressure(tmp_path: Path) -> None:
+    free: list[int | None] = [None]
+    settings = make_settings(tmp_path, brokerFastFailureEnable="true")
+    pressure = Pressure(settings, lambda: free[0])
+    changes: list[str | None] = []
+    pressure.on_change.append(lambda: changes.append(pressure.remark))
+    for lag in (200, 200, 200, 201, 999, 0, 201, 201):  # in time, hiccups, and nearly three in a row
+        pressure.tick(lag)
+        assert pressure.remark is None
+    pressure.tick(201)
+    pressure.tick(0)
+    free[0] = RESERVE_BYTES - 1
+    for _ in range(20):
+        pressure.tick(0)
+    assert [change and change.split("]")[0] for change in changes] == ["[TIMEOUT_CLEAN_QUEUE", None, "[OVERLOAD"]
+    settings.update({"brokerFastFailureEnable": "false"}, 1)
+    free[0] = None
+    for _ in range(20):
+        pressure.tick(500)
+    assert pressure.remark is None
+    assert (available_memory() or 1) > 0
+
+
+class SlowDisk:
+    """A store whose flush is what the test says."""
+
+    class config:
+        sync_flush = True
+        sync_flush_timeout = 50
+
+    flushed_offset = 0
+    failure: FlushFailed | None = None
+    on_progress = None
+    dispatched = 0
+
+    def dispatch_ready(self) -> None:
+        self.dispatched += 1
+
+
+class Replies:
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.changed = asyncio.Event()
+
+    def reply(self, data: bytes) -> None:
+        self.sent.append(data)
+        self.changed.set()
+
+
+def encode(code: int, remark: str | None) -> bytes:
+    return f"{code} {remark}".encode()
+
+
+async def test_one_flush_answers_everyone_below_it_and_the_late_are_told() -> None:
+    store, replies = SlowDisk(), Replies()
+    acks = Acks(store)  # type: ignore[arg-type]
+    acks.start()
+    for end in (10, 20, 30):
+        acks.add(end, replies, encode)  # type: ignore[arg-type]
+    store.flushed_offset = 20
+    acks.progress()
+    assert replies.sent == [b"0 None"] * 2
+    assert store.dispatched == 1
+    replies.changed.clear()
+    await asyncio.wait_for(replies.changed.wait(), 5)
+    assert replies.sent[2].startswith(b"%d " % ResponseCode.FLUSH_DISK_TIMEOUT)
+    acks.stop()
+
+
+async def test_after_a_failed_flush_nothing_is_acknowledged() -> None:
+    store, replies = SlowDisk(), Replies()
+    acks = Acks(store)  # type: ignore[arg-type]
+    acks.start()
+    acks.add(10, replies, encode)  # type: ignore[arg-type]
+    store.failure, store.flushed_offset = FlushFailed("the disk is gone"), 10
+    acks.progress()
+    assert replies.sent == [b"%d the disk is gone" % ResponseCode.SERVICE_NOT_AVAILABLE]
+    acks.stop()
+
+
+async def scrape(port: int, request: bytes = b"GET /metrics HTTP/1.1\r\n\r\n") -> str:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request)
+    text = (await asyncio.wait_for(reader.read(), 5)).decode()
+    writer.close()
+    return text
+
+
+async def test_metrics_have_the_names_of_rocketmq_5(start_broker: StartBroker) -> None:
+    broker = await start_broker(metricsExporterType="PROM", metricsPromExporterPort="0")
+    assert broker.exporter is not None
+    caller = Caller(broker)
+    for _ in range(3):
+        await caller.send()
+    await caller.heartbeat("G", "c1", wants(), producers=("P",))
+    await caller.pull(count=2)
+    await caller.pull(sys_flag=5, commit=1, offset=3)
+    page = await scrape(broker.exporter.port)
+    assert page.startswith("HTTP/1.1 200 OK")
+    node = 'cluster="DefaultCluster",node_type="broker",node_id="broker-a"'
+    for line in (
+        f'rocketmq_messages_in_total{{{node},topic="T",message_type="normal",is_system="false"}} 3',
+        f'rocketmq_messages_out_total{{{node},topic="T",consumer_group="G",is_retry="false",is_system="false"}} 2',
+        f'rocketmq_consumer_lag_messages{{{node},topic="T",consumer_group="G",is_retry="false",is_system="false"}} 2',
+        f"rocketmq_broker_permission{{{node}}} 6",
+        "# TYPE rocketmq_throughput_in_total counter",
+        f'rocketmq_producer_connections{{{node},language="python",version="5.3.3",protocol_type="remoting"}} 1',
+    ):
+        assert line in page
+    assert (await scrape(broker.exporter.port, b"GET / HTTP/1.1\r\n\r\n")).startswith("HTTP/1.1 404")
+    assert (await scrape(broker.exporter.port, b"POST /metrics HTTP/1.1\r\n\r\n")).startswith("HTTP/1.1 405")
+    await caller.client.close(grace=0.1)

@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.unit.broker.conftest import Connect, StartBroker
+from tests.unit.broker.support import Caller, FakeClock, bodies, fields, records
+
+from sprocketmq.broker.broker import Broker
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.pop import BatchAck, BatchAckMessageRequestBody
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.record.properties import decode_properties
+
+INVISIBLE_MS = 10_000
+
+
+async def pop(caller: Caller, **more: Any) -> Command:
+    header = {
+        "consumerGroup": "G", "topic": "T", "queueId": -1, "maxMsgNums": 32, "invisibleTime": INVISIBLE_MS,
+        "pollTime": 0, "bornTime": 0, "initMode": 0, "expType": "TAG", "exp": "*", "order": False,
+    }  # fmt: skip
+    return await caller(RequestCode.POP_MESSAGE, **{**header, **more})
+
+
+def infos(answer: Command) -> list[tuple[int, int, str]]:
+    """(queue, offset, extra info) of every message in an answer."""
+    found = fields(answer)
+    starts = {tuple(part.split(" ")[:2]): part.split(" ")[2] for part in found["startOffsetInfo"].split(";")}
+    return [
+        (
+            int(queue_id),
+            int(offset),
+            f"{starts[flag, queue_id]} {found['popTime']} {found['invisibleTime']} {found['reviveQid']} {flag} "
+            f"broker-a {queue_id} {offset}",
+        )
+        for flag, queue_id, offsets in (part.split(" ") for part in found["msgOffsetInfo"].split(";"))
+        for offset in offsets.split(",")
+    ]
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    for _ in range(100_000):
+        if happened():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it did not happen")
+
+
+async def ack(caller: Caller, info: tuple[int, int, str], **more: Any) -> Command:
+    queue_id, offset, extra = info
+    header = {"consumerGroup": "G", "topic": "T", "queueId": queue_id, "offset": offset, "extraInfo": extra}
+    return await caller(RequestCode.ACK_MESSAGE, **{**header, **more})
+
+
+def pass_time(broker: Broker, clock: FakeClock, ms: int) -> None:
+    """Second by second, as the clock goes."""
+    end = clock.now + ms
+    broker.kinds.timer.alarm.ring()
+    while clock.now < end:
+        clock.now = min(end, clock.now + 1000)
+        broker.kinds.timer.alarm.ring()
+        broker.kinds.revive.run()
+
+
+async def test_what_is_popped_is_hidden_and_gone_when_acknowledged(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    for number in range(3):
+        await caller.send(body=str(number).encode(), queue_id=number % 2)
+    answer = await pop(caller)
+    assert sorted(bodies(answer)) == [b"0", b"1", b"2"]
+    assert (await pop(caller)).code == ResponseCode.POLLING_TIMEOUT
+    for info in infos(answer):
+        assert (await ack(caller, info)).code == ResponseCode.SUCCESS
+    pass_time(broker, clock, 20_000)
+    assert (await pop(caller)).code == ResponseCode.POLLING_TIMEOUT
+    assert broker.offsets.queues("G", "T") == {0: 2, 1: 1}
+
+
+async def test_what_is_not_acknowledged_comes_back(broker: Broker, caller: Caller, clock: FakeClock) -> None:
+    for number in range(3):
+        await caller.send(body=str(number).encode(), TAGS="A")
+    await ack(caller, infos(await pop(caller))[1])
+    pass_time(broker, clock, INVISIBLE_MS + 1000)
+    assert (await pop(caller)).code == ResponseCode.POLLING_TIMEOUT
+    pass_time(broker, clock, 3000)
+    answer = await pop(caller)
+    again = records(answer)
+    assert [(record.topic, record.body, record.reconsume_times) for record in again] == [
+        ("T", b"0", 1), ("T", b"2", 1),
+    ]  # fmt: skip
+    for record in again:
+        queue_id, extra = record.queue_id, decode_properties(record.properties)["POP_CK"]
+        assert (await ack(caller, (queue_id, record.queue_offset, extra))).code == ResponseCode.SUCCESS
+    pass_time(broker, clock, 30_000)
+    assert (await pop(caller)).code == ResponseCode.POLLING_TIMEOUT
+
+
+async def test_the_last_message_comes_back_though_no_timer_waits_any_more(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    await caller.send()
+    await pop(caller)
+    pass_time(broker, clock, INVISIBLE_MS)
+    clock.now += 4000  # and no timer rings, for none is set
+    broker.kinds.revive.run()
+    assert bodies(await pop(caller)) == [b"body"]
+
+
+async def test_what_is_not_acknowledged_comes_back_after_a_restart(start_broker: StartBroker, clock: FakeClock) -> None:
+    broker = await start_broker()
+    caller = Caller(broker)
+    for number in range(2):
+        await caller.send(body=str(number).encode())
+    first, _ = infos(await pop(caller))
+    await ack(caller, first)
+    await broker.stop()
+    again = await start_broker()
+    pass_time(again, clock, INVISIBLE_MS + 4000)
+    assert bodies(await pop(Caller(again))) == [b"1"]
+
+
+async def test_the_invisible_time_may_be_changed(broker: Broker, caller: Caller, clock: FakeClock) -> None:
+    await caller.send()
+    ((queue_id, offset, extra),) = infos(await pop(caller))
+    changed = await caller(
+        RequestCode.CHANGE_MESSAGE_INVISIBLETIME, consumerGroup="G", topic="T", queueId=queue_id, offset=offset,
+        extraInfo=extra, invisibleTime=30_000,
+    )  # fmt: skip
+    assert fields(changed)["invisibleTime"] == "30000"
+    pass_time(broker, clock, 25_000)
+    assert (await pop(caller)).code == ResponseCode.POLLING_TIMEOUT
+    pass_time(broker, clock, 10_000)
+    assert bodies(await pop(caller)) == [b"body"]
+
+
+async def test_a_change_at_the_very_time_of_the_pop_is_not_taken_for_an_acknowledgement(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    await caller.send()
+    ((queue_id, offset, extra),) = infos(await pop(caller))
+    await caller(
+        RequestCode.CHANGE_MESSAGE_INVISIBLETIME, consumerGroup="G", topic="T", queueId=queue_id, offset=offset,
+        extraInfo=extra, invisibleTime=INVISIBLE_MS,
+    )  # fmt: skip
+    pass_time(broker, clock, INVISIBLE_MS + 4000)
+    assert bodies(await pop(caller)) == [b"body"]
+
+
+async def test_many_are_acknowledged_at_once(broker: Broker, caller: Caller, clock: FakeClock) -> None:
+    for _ in range(3):
+        await caller.send()
+    answer = await pop(caller)
+    found = fields(answer)
+    batch = BatchAck(
+        consumer_group="G", topic="T", retry="0", start_offset=0, queue_id=0, revive_queue_id=int(found["reviveQid"]),
+        pop_time=int(found["popTime"]), invisible_time=INVISIBLE_MS, bit_set=bytes([0b101]),
+    )  # fmt: skip
+    body = codec.encode(BatchAckMessageRequestBody(broker_name="broker-a", acks=(batch,)))
+    assert (await caller(RequestCode.BATCH_ACK_MESSAGE, body)).code == ResponseCode.SUCCESS
+    pass_time(broker, clock, INVISIBLE_MS + 4000)
+    assert len(records(await pop(caller))) == 1
+
+
+async def test_a_pop_waits_for_a_message(broker: Broker, connect: Connect) -> None:
+    await connect().send("T", queue_id=0)
+    waiter, sender = connect(), connect()
+    await pop(waiter)
+    parked = asyncio.ensure_future(pop(waiter, pollTime=4000))
+    await until(lambda: len(broker.kinds.pops.polls) == 1)
+    info = await sender(RequestCode.POLLING_INFO, consumerGroup="G", topic="T", queueId=-1)
+    assert fields(info)["pollingNum"] == "1"
+    await sender.send(body=b"now", queue_id=3)
+    assert bodies(await parked) == [b"now"]
+    assert not len(broker.kinds.pops.polls)
+
+
+async def test_a_pop_and_a_pull_may_wait_on_one_queue(broker: Broker, connect: Connect) -> None:
+    await connect().send("T", queue_id=0)
+    popper, puller, sender = connect(), connect(), connect()
+    await pop(popper)
+    parked = asyncio.ensure_future(pop(popper, pollTime=4000))
+    pulled = asyncio.ensure_future(puller.pull(offset=1, sys_flag=6))
+    await until(lambda: len(broker.kinds.pops.polls) == len(broker.pulls.long_polls) == 1)
+    await sender.send(body=b"both")
+    assert bodies(await parked) == bodies(await pulled) == [b"both"]
+
+
+async def test_filters_pass_over_what_does_not_match(broker: Broker, caller: Caller) -> None:
+    for tag in "ABA":
+        await caller.send(body=tag.encode(), TAGS=tag)
+    assert bodies(await pop(caller, exp="B")) == [b"B"]
+    assert (await pop(caller, exp="*")).code == ResponseCode.POLLING_TIMEOUT
+
+
+async def test_a_new_group_may_begin_at_the_end(start_broker: StartBroker) -> None:
+    caller = Caller(await start_broker(accessMessageInMemoryMaxRatio="0"))
+    for text in (b"old", b"last"):
+        await caller.send(body=text)
+    assert bodies(await pop(caller, initMode=1)) == [b"last"]
+    await caller.send(body=b"new")
+    assert bodies(await pop(caller, initMode=1)) == [b"new"]
+    await caller.client.close(grace=0.1)
+
+
+async def test_a_new_group_reads_a_young_topic_and_its_retries_whole(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    for number in range(2):
+        await caller.send(body=str(number).encode())
+    assert bodies(await pop(caller, initMode=1)) == [b"0", b"1"]
+    pass_time(broker, clock, INVISIBLE_MS + 4000)
+    assert bodies(await pop(caller, initMode=1)) == [b"0", b"1"]
+
+
+async def test_peeking_takes_nothing(broker: Broker, caller: Caller) -> None:
+    await caller.send()
+    for _ in range(2):
+        seen = await caller(RequestCode.PEEK_MESSAGE, consumerGroup="G", topic="T", queueId=-1, maxMsgNums=5)
+        assert bodies(seen) == [b"body"]
+    assert len(records(await pop(caller))) == 1
+
+
+async def test_a_notification_tells_whether_there_is_something(broker: Broker, caller: Caller) -> None:
+    await caller.send()
+    header: dict[str, Any] = {"consumerGroup": "G", "topic": "T", "queueId": -1, "pollTime": 0, "bornTime": 0}
+    assert fields(await caller(RequestCode.NOTIFICATION, **header))["hasMsg"] == "true"
+    await pop(caller)
+    assert fields(await caller(RequestCode.NOTIFICATION, **header))["hasMsg"] == "false"
+
+
+async def test_orderly_pops_wait_for_what_was_taken_before(broker: Broker, caller: Caller, clock: FakeClock) -> None:
+    for number in range(4):
+        await caller.send(body=str(number).encode())
+    answer = await pop(caller, order=True, maxMsgNums=2)
+    assert (bodies(answer), fields(answer)["reviveQid"]) == ([b"0", b"1"], "999")
+    assert (await pop(caller, order=True)).code == ResponseCode.POLLING_TIMEOUT
+    await ack(caller, infos(answer)[0])
+    assert (await pop(caller, order=True)).code == ResponseCode.POLLING_TIMEOUT
+    clock.now += INVISIBLE_MS
+    answer = await pop(caller, order=True, maxMsgNums=1)
+    assert bodies(answer) == [b"1"]
+    await ack(caller, infos(answer)[0])
+    assert bodies(await pop(caller, order=True)) == [b"2", b"3"]
+
+
+async def test_an_orderly_pop_waits_until_the_queue_is_free(
+    broker: Broker, caller: Caller, connect: Connect, clock: FakeClock
+) -> None:
+    for number in range(2):
+        await caller.send(body=str(number).encode())
+    first = await pop(caller, order=True, maxMsgNums=1)
+    waiting = asyncio.create_task(pop(connect(), order=True, maxMsgNums=1, pollTime=5000))
+    await until(lambda: len(broker.kinds.pops.polls) == 1)
+    await ack(caller, infos(first)[0])
+    second = await waiting
+    assert (bodies(second), fields(second)["orderCountInfo"]) == ([b"1"], "0 0 0")
+    waiting = asyncio.create_task(pop(connect(), order=True, maxMsgNums=1, pollTime=5000))
+    await until(lambda: len(broker.kinds.pops.polls) == 1)
+    clock.now += INVISIBLE_MS
+    broker.kinds.order.alarm.ring()
+    again = await waiting
+    assert (bodies(again), fields(again)["orderCountInfo"]) == ([b"1"], "0 qo0%1 1;0 0 1")
+
+
+async def test_an_orderly_notification_knows_what_is_taken(broker: Broker, caller: Caller) -> None:
+    await caller.send()
+    header: dict[str, Any] = {"consumerGroup": "G", "topic": "T", "queueId": 0, "pollTime": 0, "bornTime": 0}
+    await pop(caller, order=True, attemptId="first")
+    for attempt, has_message in (("first", "true"), ("second", "false")):
+        answer = await caller(RequestCode.NOTIFICATION, **header, order=True, attemptId=attempt)
+        assert fields(answer)["hasMsg"] == has_message
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"maxMsgNums": 33}, ResponseCode.INVALID_PARAMETER),
+        ({"topic": "none"}, ResponseCode.TOPIC_NOT_EXIST),
+        ({"queueId": 99}, ResponseCode.INVALID_PARAMETER),
+        ({"expType": "SQL92", "exp": "a >"}, ResponseCode.SUBSCRIPTION_PARSE_FAILED),
+    ],
+)
+async def test_pops_that_cannot_be(broker: Broker, caller: Caller, wrong: dict[str, Any], code: int) -> None:
+    await caller.send()
+    assert (await pop(caller, **wrong)).code == code
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"topic": "none"}, ResponseCode.TOPIC_NOT_EXIST),
+        ({"queueId": 99}, ResponseCode.MESSAGE_ILLEGAL),
+        ({"offset": 5}, ResponseCode.NO_MESSAGE),
+        ({"extraInfo": "what"}, ResponseCode.MESSAGE_ILLEGAL),
+    ],
+)
+async def test_acknowledgements_that_cannot_be(
+    broker: Broker, caller: Caller, wrong: dict[str, Any], code: int
+) -> None:
+    await caller.send()
+    (info,) = infos(await pop(caller))
+    assert (await ack(caller, info, **wrong)).code == code

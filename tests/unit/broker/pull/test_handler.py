@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from tests.unit.broker.conftest import Connect, StartBroker
+from tests.unit.broker.support import Caller, bodies, fields, wants
+
+from sprocketmq.broker.broker import Broker
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.errors import ConnectionLost
+from sprocketmq.protocol.bodies.topic import PERM_READ
+from sprocketmq.protocol.command import Command
+
+SUSPEND, SUBSCRIPTION = 2, 4
+
+
+@pytest.mark.parametrize("serialize_type", [0, 1])
+async def test_a_pull_brings_the_messages_and_where_to_go_on(caller: Caller, serialize_type: int) -> None:
+    for number in range(5):
+        await caller.send(body=b"%d" % number)
+    for _way in range(2):  # the second goes the straight way
+        answer = await caller.pull(offset=1, count=3, serialize_type=serialize_type)
+        assert (answer.code, answer.remark) == (ResponseCode.SUCCESS, None)
+        assert bodies(answer) == [b"1", b"2", b"3"]
+        assert fields(answer) == {
+            "nextBeginOffset": "4", "minOffset": "0", "maxOffset": "5", "suggestWhichBrokerId": "0",
+            "topicSysFlag": "0", "groupSysFlag": "0",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("serialize_type", [0, 1])
+async def test_a_bulk_read_gets_more_at_once_than_a_consumer(caller: Caller, serialize_type: int) -> None:
+    for number in range(40):
+        await caller.send(body=b"%d" % number)
+    for _way in range(2):
+        assert len(bodies(await caller.pull(count=100, serialize_type=serialize_type))) == 32
+        assert len(bodies(await caller.pull(count=100, serialize_type=serialize_type, bulk=1))) == 40
+        assert len(bodies(await caller.pull(count=35, serialize_type=serialize_type, bulk=1))) == 35
+
+
+async def test_messages_between_those_of_other_queues_are_gathered(caller: Caller) -> None:
+    for number in range(12):
+        await caller.send(body=b"%d" % number, queue_id=number % 3 // 2)
+    for _way in range(2):
+        assert bodies(await caller.pull(queue_id=0)) == [b"%d" % number for number in range(12) if number % 3 < 2]
+        assert bodies(await caller.pull(queue_id=1)) == [b"2", b"5", b"8", b"11"]
+
+
+async def test_what_is_pulled_is_counted_on_either_way(broker: Broker, caller: Caller) -> None:
+    for _ in range(3):
+        await caller.send()
+    for way in range(1, 4):
+        await caller.pull(count=2)
+        counter = broker.stats.gets["T@G"]
+        assert (counter.count, broker.stats.found, broker.offsets.pulled["T@G"]) == (2 * way, way, {0: 2})
+        assert counter.size * 3 == broker.store.log.max_offset * 2 * way
+
+
+@pytest.mark.parametrize(
+    ("offset", "code", "next_offset"),
+    [(0, 0, 2), (2, ResponseCode.PULL_NOT_FOUND, 2), (3, ResponseCode.PULL_OFFSET_MOVED, 2)],
+)
+async def test_every_offset_has_its_code_and_next_offset(
+    caller: Caller, offset: int, code: int, next_offset: int
+) -> None:
+    for _ in range(2):
+        await caller.send()
+    answer = await caller.pull(offset=offset)
+    assert (answer.code, fields(answer)["nextBeginOffset"]) == (code, str(next_offset))
+
+
+async def test_an_empty_queue_is_not_found_at_0_and_moved_elsewhere(caller: Caller) -> None:
+    await caller.send(queue_id=1)
+    at_zero, beyond = await caller.pull(offset=0), await caller.pull(offset=7)
+    assert (at_zero.code, fields(at_zero)["nextBeginOffset"]) == (ResponseCode.PULL_NOT_FOUND, "0")
+    assert (beyond.code, fields(beyond)["nextBeginOffset"]) == (ResponseCode.PULL_OFFSET_MOVED, "0")
+
+
+async def test_tags_that_do_not_match_are_passed_over(caller: Caller) -> None:
+    for tag in "ABAB":
+        await caller.send(body=tag.encode(), TAGS=tag)
+    assert bodies(await caller.pull(expression="A || C")) == [b"A", b"A"]
+    nothing = await caller.pull(expression="none")
+    assert (nothing.code, fields(nothing)["nextBeginOffset"]) == (ResponseCode.PULL_RETRY_IMMEDIATELY, "4")
+
+
+async def test_sql92_is_served_and_can_be_switched_off(start_broker: StartBroker, caller: Caller) -> None:
+    for age in ("3", "30", "x"):
+        await caller.send(body=age.encode(), age=age)
+    answer = await caller.pull(expression="age > 10 AND age IS NOT NULL", expression_type="SQL92")
+    assert bodies(answer) == [b"30"]
+    wrong = await caller.pull(expression="age >", expression_type="SQL92")
+    assert wrong.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
+
+
+async def test_without_property_filters_sql92_is_refused(start_broker: StartBroker) -> None:
+    caller = Caller(await start_broker(enablePropertyFilter="false"))
+    await caller.send()
+    assert (await caller.pull(expression="a = 1", expression_type="SQL92")).code == ResponseCode.SYSTEM_ERROR
+    await caller.client.close(grace=0.1)
+
+
+async def test_a_pull_may_commit(broker: Broker, caller: Caller) -> None:
+    await caller.send()
+    for committed in (1, 0):
+        await caller.pull(sys_flag=5, commit=committed)
+        assert broker.offsets.query("G", "T", 0) == committed
+
+
+async def test_what_may_not_be_pulled_is_refused_with_its_code(broker: Broker, caller: Caller) -> None:
+    assert (await caller.pull("unknown")).code == ResponseCode.TOPIC_NOT_EXIST
+    await caller.send()
+    assert (await caller.pull()).code == ResponseCode.SUCCESS  # the next would go the straight way
+    assert (await caller.pull(queue_id=4)).code == ResponseCode.INVALID_PARAMETER
+    config = broker.topics.configs["T"]
+    broker.topics.put(replace(config, perm=2))
+    refused = await caller.pull()
+    assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "3")
+    broker.topics.put(config)
+    assert (await caller.pull()).code == ResponseCode.SUCCESS
+    broker.groups.forbid("G", "T", PERM_READ, forbidden=True)
+    refused = await caller.pull()
+    assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "5")
+    broker.groups.forbid("G", "T", PERM_READ, forbidden=False)
+    assert (await caller.pull()).code == ResponseCode.SUCCESS
+    broker.settings.update({"brokerPermission": "2"}, 0)
+    refused = await caller.pull()
+    assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "1")
+    broker.settings.update({"brokerPermission": "6"}, 0)
+    assert (await caller.pull()).code == ResponseCode.SUCCESS
+    broker.groups.put(replace(broker.groups.configs["G"], consume_enable=False))
+    refused = await caller.pull()
+    assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "2")
+
+
+async def test_an_unknown_group_is_refused_where_groups_are_not_created(start_broker: StartBroker) -> None:
+    caller = Caller(await start_broker(autoCreateSubscriptionGroup="false"))
+    await caller.send()
+    assert (await caller.pull()).code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
+    await caller.client.close(grace=0.1)
+
+
+async def test_without_a_text_the_heartbeat_subscription_counts(caller: Caller) -> None:
+    await caller.send(body=b"a", TAGS="A")
+    await caller.send(body=b"b", TAGS="B")
+    assert (await caller.pull(sys_flag=0)).code == ResponseCode.SUBSCRIPTION_NOT_EXIST  # nobody of the group is here
+    await caller.heartbeat("G", "c1", wants("T", "B", version=5))
+    for _way in range(2):
+        assert bodies(await caller.pull(sys_flag=0, sub_version=5)) == [b"b"]
+        assert (await caller.pull(sys_flag=0, sub_version=6)).code == ResponseCode.SUBSCRIPTION_NOT_LATEST
+        assert bodies(await caller.pull(expression="A")) == [b"a"]
+    await caller.heartbeat("G", "c1", wants("T", "A || B", version=7))
+    assert bodies(await caller.pull(sys_flag=0, sub_version=7)) == [b"a", b"b"]
+    await caller(RequestCode.UNREGISTER_CLIENT, clientID="c1", consumerGroup="G")
+    assert (await caller.pull(sys_flag=0, sub_version=7)).code == ResponseCode.SUBSCRIPTION_NOT_EXIST
+    await caller.heartbeat("G", "c1", wants("T", "B", version=8))
+    await caller.send("U")
+    assert (await caller.pull("U", sys_flag=0)).code == ResponseCode.SUBSCRIPTION_NOT_EXIST
+
+
+async def test_lite_pulls_can_be_switched_off(start_broker: StartBroker) -> None:
+    caller = Caller(await start_broker(litePullMessageEnable="false"))
+    await caller.send()
+    answer = await caller(
+        RequestCode.LITE_PULL_MESSAGE, consumerGroup="G", topic="T", queueId=0, queueOffset=0, maxMsgNums=1, sysFlag=4,
+        commitOffset=0, suspendTimeoutMillis=0, subscription="*", subVersion=0,
+    )  # fmt: skip
+    assert answer.code == ResponseCode.NO_PERMISSION
+    await caller.client.close(grace=0.1)
+
+
+async def test_a_pending_reset_moves_the_next_pull_once(broker: Broker, caller: Caller) -> None:
+    for _ in range(4):
+        await caller.send()
+    assert len(bodies(await caller.pull())) == 4  # opens the straight way
+    broker.offsets.commit("G", "T", 0, 4)
+    broker.offsets.reset("G", "T", 0, 1)
+    broker.offsets.commit("G", "T", 0, 4)  # from a consumer that does not know yet
+    answer = await caller.pull(offset=4)
+    assert (answer.code, fields(answer)["nextBeginOffset"]) == (ResponseCode.PULL_OFFSET_MOVED, "1")
+    assert len(bodies(await caller.pull(offset=1))) == 3
+
+
+# -- waiting
+
+
+async def parked(broker: Broker, pull: asyncio.Task[Command]) -> None:
+    """Return once the pull is parked."""
+    while not len(broker.pulls.long_polls):
+        assert not pull.done()
+        await asyncio.sleep(0)
+
+
+async def test_a_parked_pull_with_tags_is_woken_where_queues_are_extended(start_broker: StartBroker) -> None:
+    broker = await start_broker(enableConsumeQueueExt="true", enableCalcFilterBitMap="true")
+    producer, consumer = Caller(broker), Caller(broker)
+    await producer.send(TAGS="A")
+    pull = asyncio.ensure_future(consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION, expression="A"))
+    await parked(broker, pull)
+    for tag in "BA":
+        await producer.send(body=tag.encode(), TAGS=tag)
+    assert bodies(await pull) == [b"A"]
+    for caller in (producer, consumer):
+        await caller.client.close(grace=0.1)
+
+
+async def test_a_parked_pull_is_woken_by_a_message(broker: Broker, connect: Connect) -> None:
+    consumer, producer = connect(), connect()
+    await producer.send(body=b"old")
+    pull = asyncio.ensure_future(consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION))
+    await parked(broker, pull)
+    await producer.send(body=b"new", queue_id=1)
+    assert not pull.done()
+    await producer.send(body=b"new")
+    assert bodies(await pull) == [b"new"]
+    assert len(broker.pulls.long_polls) == 0
+
+
+@pytest.mark.parametrize(("kind", "text"), [("TAG", "B"), ("SQL92", "TAGS = 'B'")])
+async def test_a_message_that_does_not_match_wakes_nobody(
+    broker: Broker, connect: Connect, kind: str, text: str
+) -> None:
+    consumer, producer = connect(), connect()
+    await producer.send(body=b"0", TAGS="A")
+    pull = asyncio.ensure_future(
+        consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION, expression=text, expression_type=kind)
+    )
+    await parked(broker, pull)
+    for _ in range(3):
+        await producer.send(body=b"no", TAGS="A")
+    assert not pull.done()
+    assert len(broker.pulls.long_polls) == 1
+    await producer.send(body=b"yes", TAGS="B")
+    assert bodies(await pull) == [b"yes"]
+
+
+async def test_a_pull_waits_no_longer_than_it_asked_to(broker: Broker, connect: Connect) -> None:
+    consumer, producer = connect(), connect()
+    await producer.send(TAGS="A")
+    pull = asyncio.ensure_future(
+        consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION, expression="B", suspend_ms=300)
+    )
+    await parked(broker, pull)
+    await producer.send(TAGS="A")
+    answer = await pull
+    assert (answer.code, fields(answer)["nextBeginOffset"]) == (ResponseCode.PULL_NOT_FOUND, "2")
+    assert len(broker.pulls.long_polls) == 0
+
+
+async def test_a_pull_on_a_queue_without_messages_waits_too(broker: Broker, connect: Connect) -> None:
+    consumer, producer = connect(), connect()
+    await producer.send(queue_id=1)
+    pull = asyncio.ensure_future(consumer.pull(offset=0, sys_flag=SUSPEND | SUBSCRIPTION))
+    await parked(broker, pull)
+    await producer.send(body=b"first")
+    assert bodies(await pull) == [b"first"]
+
+
+async def test_a_stopping_broker_answers_who_waits(broker: Broker, connect: Connect) -> None:
+    consumer = connect()
+    await consumer.send()
+    pull = asyncio.ensure_future(consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION, suspend_ms=60_000))
+    await parked(broker, pull)
+    await broker.stop()
+    assert (await pull).code == ResponseCode.PULL_NOT_FOUND
+
+
+async def test_a_consumer_that_left_is_not_served(broker: Broker, connect: Connect) -> None:
+    consumer, producer = connect(), connect()
+    await producer.send()
+    pull = asyncio.ensure_future(consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION))
+    await parked(broker, pull)
+    await consumer.client.close(grace=0.1)
+    with pytest.raises(ConnectionLost):
+        await pull
+    await producer.send()
+    assert len(broker.pulls.long_polls) == 0

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import asyncio
+
+from tests.unit.broker.support import FakeClock
+
+from sprocketmq.broker.system_topics.alarm import Alarm
+
+
+async def test_an_alarm_rings_once_at_its_time(clock: FakeClock) -> None:
+    rang = asyncio.Event()
+    alarm = Alarm("test", clock, rang.set)
+    alarm.start()
+    alarm.set(clock.now)
+    await asyncio.wait_for(rang.wait(), 5)
+    assert alarm.at_ms is None
+
+
+def test_the_earliest_time_counts(clock: FakeClock) -> None:
+    alarm = Alarm("test", clock, lambda: None)
+    for at_ms in (clock.now + 500, clock.now + 100, clock.now + 900):
+        alarm.set(at_ms)
+    assert alarm.at_ms == clock.now + 100
+
+
+async def test_an_alarm_that_is_set_before_the_start_rings_after_it(clock: FakeClock) -> None:
+    rang = asyncio.Event()
+    alarm = Alarm("test", clock, rang.set)
+    alarm.set(clock.now - 1)
+    alarm.start()
+    await asyncio.wait_for(rang.wait(), 5)
+
+
+async def test_one_that_wakes_too_early_sleeps_on(clock: FakeClock) -> None:
+    rung: list[int] = []
+    alarm = Alarm("test", clock, lambda: rung.append(clock.now))
+    alarm.start()
+    alarm.set(clock.now + 60_000)
+    alarm._wake()
+    assert rung == []
+    clock.now += 60_000
+    alarm._wake()
+    assert len(rung) == 1
+    alarm.stop()
+
+
+def test_a_job_that_fails_is_tried_again(clock: FakeClock) -> None:
+    def fail() -> None:
+        raise OSError("no disk")
+
+    alarm = Alarm("test", clock, fail)
+    alarm.ring()
+    assert alarm.at_ms == clock.now + 1000

@@ -1,0 +1,77 @@
+"""What a batch meets on its way; test_batching.py shows the rest of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.unit.client.fakes import FakeTransport, instance, route, routes, stores, until
+
+from sprocketmq.client.cluster.route import Route
+from sprocketmq.client.errors import ClientError, Closed, TimedOut, Unreachable
+from sprocketmq.client.message import SendReceipt
+from sprocketmq.client.producer.delivery import Delivery, Parcel
+from sprocketmq.client.producer.encoder import Encoder
+from sprocketmq.client.producer.sender import Sender
+from sprocketmq.client.settings import ProducerSettings
+from sprocketmq.codes import RequestCode
+from sprocketmq.protocol.command import Command
+
+BATCH = RequestCode.SEND_BATCH_MESSAGE
+
+Outcomes = list[SendReceipt | ClientError]
+
+
+@pytest.fixture(params=["straight", "careful"])
+def transport(request: pytest.FixtureRequest) -> FakeTransport:
+    table = routes({"T": route("a", "b", queues=1)})
+    made = FakeTransport({RequestCode.GET_ROUTEINFO_BY_TOPIC: table, BATCH: stores()})
+    made.is_straight = request.param == "straight"
+    return made
+
+
+def start(transport: FakeTransport, outcomes: Outcomes, *, is_bound: bool, seconds: float = 5) -> Delivery:
+    settings = ProducerSettings()
+    delivery = Delivery(Sender(instance(transport), "g", settings), Encoder("", settings), settings)
+    way = Route.of("T", route("a", "b", queues=1))
+    deadline = asyncio.get_running_loop().time() + seconds
+    delivery.start(Parcel(bytearray(b"body"), way, way.write_queues[0], is_bound, deadline, outcomes.append))
+    return delivery
+
+
+@pytest.mark.parametrize("is_bound", [True, False])
+async def test_a_broker_that_fails(transport: FakeTransport, is_bound: bool) -> None:
+    fine = stores()
+
+    def fail_first(address: str, command: Command) -> Command:
+        if len(transport.commands(BATCH)) == 1:
+            raise Unreachable(address, "reset")
+        return fine(address, command)
+
+    transport.answers[BATCH] = fail_first
+    outcomes: Outcomes = []
+    delivery = start(transport, outcomes, is_bound=is_bound)
+    await until(lambda: bool(outcomes))
+    (receipt,) = outcomes
+    assert isinstance(receipt, SendReceipt)
+    assert not is_bound or transport.addresses(BATCH) == ["a:10911", "a:10911"]
+    await delivery.stop()
+
+
+async def test_a_deadline_ends_it(transport: FakeTransport) -> None:
+    transport.hold = asyncio.Event()
+    outcomes: Outcomes = []
+    delivery = start(transport, outcomes, is_bound=True, seconds=0)
+    await until(lambda: bool(outcomes))
+    assert isinstance(outcomes[0], TimedOut)
+    await delivery.stop()
+
+
+async def test_a_stop_tells_what_is_under_way(transport: FakeTransport) -> None:
+    transport.is_straight = False
+    transport.hold = asyncio.Event()
+    outcomes: Outcomes = []
+    delivery = start(transport, outcomes, is_bound=False)
+    await until(lambda: bool(transport.commands(BATCH)))
+    await delivery.stop()
+    assert [type(outcome) for outcome in outcomes] == [Closed]

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from sprocketmq.client.message import Message
+from sprocketmq.client.producer.queue_selectors import RoundRobin, by_hash, by_sharding_key, to_queue
+from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.record.hashing import string_hash
+
+QUEUES = [MessageQueue("T", broker, i) for broker in ("a", "b") for i in range(2)]
+MESSAGE = Message("T", b"x")
+
+
+def test_hash_is_javas() -> None:
+    for key in ("", "order-1", "订单", "polygenelubricants"):  # the last hashes to the smallest int
+        assert by_hash(key)(MESSAGE, QUEUES) == QUEUES[abs(string_hash(key)) % 4]
+
+
+def test_sharding_key_stays_with_its_queue() -> None:
+    message = Message("T", b"x", sharding_key="customer-7")
+    assert len({by_sharding_key(message, QUEUES) for _ in range(20)}) == 1
+
+
+def test_to_queue() -> None:
+    assert to_queue(QUEUES[2])(MESSAGE, QUEUES) == QUEUES[2]
+
+
+def test_round_robin_visits_all() -> None:
+    turn = RoundRobin(0)
+    assert [turn.choose(QUEUES) for _ in range(4)] == QUEUES
+
+
+def test_round_robin_avoids_the_broker_that_failed() -> None:
+    turn = RoundRobin(0)
+    assert {turn.choose(QUEUES, avoid="a").broker_name for _ in range(8)} == {"b"}
+
+
+def test_round_robin_prefers_available_brokers_but_never_gives_up() -> None:
+    turn = RoundRobin(0)
+    assert {turn.choose(QUEUES, is_available=lambda name: name == "b").broker_name for _ in range(8)} == {"b"}
+    assert {turn.choose(QUEUES, is_available=lambda _: False).broker_name for _ in range(8)} == {"a", "b"}
+    assert turn.choose(QUEUES[:2], avoid="a").broker_name == "a"

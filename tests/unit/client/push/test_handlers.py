@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from tests.unit.client.fakes import stored
+
+from sprocketmq.client.push.handlers import ConsumeResult, Handler, Retry
+from sprocketmq.client.received import split_records
+
+MESSAGES = split_records(stored(b"a", 0) + stored(b"b", 1), "b")
+
+
+@pytest.fixture
+def executor() -> Iterator[Executor]:
+    with ThreadPoolExecutor(1) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason", "level"),
+    [
+        (None, "success", 0),
+        (True, "success", 0),
+        (ConsumeResult.SUCCESS, "success", 0),
+        ("what", "success", 0),
+        (False, "retry", 0),
+        (ConsumeResult.RETRY, "retry", 0),
+        (Retry(4), "retry", 4),
+    ],
+)
+async def test_verdicts(executor: Executor, verdict: Any, reason: str, level: int) -> None:
+    async def handle(_message: object) -> Any:
+        return verdict
+
+    for function in (handle, lambda _message: verdict):
+        outcome = await Handler(function).run(MESSAGES[:1], executor, 5)
+        assert (outcome.reason, outcome.level) == (reason, level)
+
+
+async def test_what_is_raised(executor: Executor) -> None:
+    def fail(_message: object) -> None:
+        raise ValueError("no")
+
+    def put_off(_message: object) -> None:
+        raise Retry(7)
+
+    assert (await Handler(fail).run(MESSAGES[:1], executor, 5)).reason == "exception"
+    assert (await Handler(put_off).run(MESSAGES[:1], executor, 5)).level == 7
+
+
+async def test_timeout(executor: Executor) -> None:
+    async def forever(_message: object) -> None:
+        await asyncio.Event().wait()
+
+    outcome = await Handler(forever).run(MESSAGES[:1], executor, 0.01)
+    assert (outcome.reason, outcome.level) == ("timeout", 3)
+
+
+async def test_cancellation_is_not_an_outcome(executor: Executor) -> None:
+    async def forever(_message: object) -> None:
+        await asyncio.Event().wait()
+
+    task = asyncio.ensure_future(Handler(forever).run(MESSAGES[:1], executor, 60))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_batch_and_callable_objects(executor: Executor) -> None:
+    seen: list[Any] = []
+
+    class Callable:
+        async def __call__(self, given: Any) -> None:
+            seen.append(given)
+
+    await Handler(Callable(), 10, takes_batch=True).run(MESSAGES, executor, 5)
+    assert seen == [MESSAGES]
+
+
+async def test_threads_see_the_callers_context(executor: Executor) -> None:
+    variable = contextvars.ContextVar("variable", default="outside")
+    variable.set("inside")
+    seen: list[str] = []
+    await Handler(lambda _message: seen.append(variable.get())).run(MESSAGES[:1], executor, 5)
+    assert seen == ["inside"]

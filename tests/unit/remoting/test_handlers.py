@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from tests.unit.remoting.conftest import StartServer
+from tests.unit.remoting.wire import BarePeer
+
+from sprocketmq.codes import FLAG_ONEWAY, RequestCode, ResponseCode
+from sprocketmq.errors import BodyError, CommandError, RequestRefused
+from sprocketmq.protocol.command import Command
+from sprocketmq.remoting import Connection, ProcessorTable, RemotingClient, Reply
+
+
+def raising(error: Exception) -> ProcessorTable:
+    def handler(_connection: Connection, _request: Command) -> Reply:
+        raise error
+
+    table = ProcessorTable()
+    table.add(RequestCode.SEND_MESSAGE, handler)
+    return table
+
+
+async def test_unknown_code_is_answered_and_the_connection_lives(start_server: StartServer) -> None:
+    server = await start_server(ProcessorTable())
+    peer = await BarePeer.connect(server.port)
+    for opaque in (7, 8):
+        await peer.write(Command(9999, opaque=opaque))
+        answer = await peer.read()
+        assert answer is not None
+        assert (answer.code, answer.opaque) == (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, opaque)
+        assert answer.is_response
+        assert "9999" in (answer.remark or "")
+    peer.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "remark"),
+    [
+        (RequestRefused(ResponseCode.NO_PERMISSION, "not you"), ResponseCode.NO_PERMISSION, "not you"),
+        (CommandError("lacks topic"), ResponseCode.SYSTEM_ERROR, "lacks topic"),
+        (BodyError("not JSON"), ResponseCode.SYSTEM_ERROR, "not JSON"),
+    ],
+)
+async def test_errors_become_answers(
+    start_server: StartServer, client: RemotingClient, error: Exception, code: int, remark: str
+) -> None:
+    server = await start_server(raising(error))
+    answer = await client.call(server.address, Command(RequestCode.SEND_MESSAGE), 3)
+    assert (answer.code, answer.remark) == (code, remark)
+
+
+async def test_a_bug_is_logged_and_its_details_stay_here(
+    start_server: StartServer, client: RemotingClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = await start_server(raising(KeyError("secret")))
+    with caplog.at_level(logging.ERROR):
+        answer = await client.call(server.address, Command(RequestCode.SEND_MESSAGE), 3)
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert "secret" not in (answer.remark or "")
+    assert "secret" in caplog.text
+
+
+async def test_an_answer_that_cannot_be_encoded_is_a_bug_too(start_server: StartServer, client: RemotingClient) -> None:
+    table = ProcessorTable()
+    table.add(1, lambda _connection, request: request.reply(0, "\ud800 is no text"))
+    server = await start_server(table)
+    answer = await client.call(server.address, Command(1), 3)
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+
+
+async def test_authorize_comes_before_the_handler(start_server: StartServer, client: RemotingClient) -> None:
+    table = raising(AssertionError("must not run"))
+
+    def authorize(connection: Connection, _request: Command) -> None:
+        raise RequestRefused(ResponseCode.NO_PERMISSION, f"no account for {connection.peer.host}")
+
+    table.authorize = authorize
+    server = await start_server(table)
+    answer = await client.call(server.address, Command(RequestCode.SEND_MESSAGE), 3)
+    assert (answer.code, answer.remark) == (ResponseCode.NO_PERMISSION, "no account for 127.0.0.1")
+
+
+async def test_slow_handlers_run_beside_each_other_up_to_a_bound(start_server: StartServer) -> None:
+    release = asyncio.Event()
+
+    async def slow(_connection: Connection, request: Command) -> Reply:
+        await release.wait()
+        return request.reply(0)
+
+    table = ProcessorTable(max_slow=2)
+    table.add_slow([1, 2], slow)
+    peer = await BarePeer.connect((await start_server(table)).port)
+    await peer.write(*(Command(1, opaque=opaque) for opaque in (1, 2, 3)))
+    refused = await peer.read()
+    assert refused is not None
+    assert (refused.code, refused.opaque) == (ResponseCode.SYSTEM_BUSY, 3)
+    release.set()
+    answers = [await peer.read(), await peer.read()]
+    assert {answer.opaque for answer in answers if answer} == {1, 2}
+    peer.close()
+
+
+async def test_slow_errors_become_answers(start_server: StartServer, client: RemotingClient) -> None:
+    async def slow(_connection: Connection, _request: Command) -> Reply:
+        raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, "no such topic")
+
+    table = ProcessorTable()
+    table.add_slow(5, slow)
+    server = await start_server(table)
+    answer = await client.call(server.address, Command(5), 3)
+    assert answer.code == ResponseCode.TOPIC_NOT_EXIST
+
+
+async def test_oneway_requests_are_never_answered(start_server: StartServer) -> None:
+    async def slow(_connection: Connection, request: Command) -> Reply:
+        return request.reply(0)
+
+    table = ProcessorTable()
+    table.add(1, lambda _connection, request: request.reply(0))
+    table.add_slow(2, slow)
+    peer = await BarePeer.connect((await start_server(table)).port)
+    await peer.write(
+        Command(1, opaque=1, flag=FLAG_ONEWAY),
+        Command(2, opaque=2, flag=FLAG_ONEWAY),
+        Command(77, opaque=3, flag=FLAG_ONEWAY),
+        Command(2, opaque=4),
+    )
+    answer = await peer.read()
+    assert answer is not None
+    assert answer.opaque == 4
+    peer.close()
+
+
+def test_codes_lists_what_is_served() -> None:
+    table = ProcessorTable()
+    table.add([1, 2], lambda _connection, _request: None)
+    assert table.codes() == {1, 2}

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import errno
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.store.support import FakeClock, bodies, open_store, put, small
+
+from sprocketmq.errors import FlushFailed, StoreFull
+from sprocketmq.store.files.config import FlushDiskType
+from sprocketmq.store.files.files import Disk, DiskFile
+from sprocketmq.store.log.append import PutStatus
+from sprocketmq.store.store import MessageStore
+
+SYNC: Any = {"flush_disk_type": FlushDiskType.SYNC_FLUSH}
+
+
+class BrokenFile(DiskFile):
+    def __init__(self, disk: BrokenDisk, path: Path, descriptor: int) -> None:
+        super().__init__(path, descriptor)
+        self._disk = disk
+
+    def sync(self) -> None:
+        self._disk.fail("sync", self.path)
+        super().sync()
+
+    def allocate(self, start: int, end: int) -> None:
+        self._disk.fail("allocate", self.path)
+        super().allocate(start, end)
+
+
+class BrokenDisk(Disk):
+    """Fails where it is told to: (what, part of the path) -> error number."""
+
+    def __init__(self) -> None:
+        self.faults: dict[tuple[str, str], int] = {}
+        self.syncs: list[Path] = []
+
+    def fail(self, what: str, path: Path) -> None:
+        if what == "sync":
+            self.syncs.append(path)
+        for (kind, part), number in self.faults.items():
+            if kind == what and part in str(path):
+                raise OSError(number, "made to fail")
+
+    def create(self, path: Path, size: int) -> DiskFile:
+        self.fail("create", path)
+        return self._wrap(super().create(path, size))
+
+    def open(self, path: Path, *, writable: bool = True) -> DiskFile:
+        return self._wrap(super().open(path, writable=writable))
+
+    def _wrap(self, file: DiskFile) -> BrokenFile:
+        descriptor, file._descriptor = file._descriptor, -1
+        return BrokenFile(self, file.path, descriptor)
+
+
+def test_async_messages_are_readable_at_once(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    result = put(store)
+    assert store.readable_offset == result.end_offset
+    assert store.flushed_offset == 0
+    assert bodies(store) == [b"body"]
+    store.flush()
+    assert store.flushed_offset == result.end_offset
+    store.close()
+
+
+def test_under_sync_flush_nothing_is_readable_before_it_is_flushed(tmp_path: Path) -> None:
+    store = open_store(tmp_path, **SYNC)
+    first, second = put(store), put(store)
+    assert (first.queue_offset, second.queue_offset) == (0, 1)
+    assert store.max_offset("T", 0) == 0
+    store.flush()
+    assert store.max_offset("T", 0) == 2
+    assert bodies(store) == [b"body", b"body"]
+    store.close()
+
+
+def test_one_sync_answers_everyone_who_waits(tmp_path: Path) -> None:
+    disk = BrokenDisk()
+    store = open_store(tmp_path, files=disk, **SYNC)
+    disk.syncs.clear()
+    ends = [put(store).end_offset for _ in range(10)]
+    store.flush()
+    assert all(store.flusher.wait(end, 0) for end in ends)
+    assert len([path for path in disk.syncs if "commitlog" in str(path)]) == 1
+    store.close()
+
+
+def test_the_flush_thread_reports_progress_and_the_owner_dispatches(tmp_path: Path) -> None:
+    store = MessageStore.open(small(tmp_path, **SYNC), clock=FakeClock())
+    moved = threading.Event()
+    store.on_progress = moved.set
+    result = put(store)
+    assert moved.wait(10)
+    assert store.flushed_offset == result.end_offset
+    assert store.max_offset("T", 0) == 0, "only the owner dispatches"
+    store.dispatch_ready()
+    assert store.max_offset("T", 0) == 1
+    assert store.wait_flushed(put(store).end_offset) is PutStatus.PUT_OK
+    assert store.max_offset("T", 0) == 2
+    store.close()
+
+
+def test_a_flush_that_takes_too_long_is_a_timeout(tmp_path: Path) -> None:
+    store = open_store(tmp_path, **SYNC)
+    assert store.wait_flushed(put(store).end_offset, 1) is PutStatus.FLUSH_DISK_TIMEOUT
+    store.close()
+
+
+def test_a_failed_flush_is_final(tmp_path: Path) -> None:
+    disk = BrokenDisk()
+    store = open_store(tmp_path, files=disk, **SYNC)
+    safe = put(store, body=b"safe")
+    store.flush()
+    disk.faults["sync", "commitlog"] = errno.EIO
+    lost = put(store, body=b"lost")
+    store.flush()
+    disk.faults.clear()
+    syncs = len(disk.syncs)
+    store.flush()
+    assert len(disk.syncs) == syncs, "the kernel may say yes the second time, and that means nothing"
+    assert store.flushed_offset == safe.end_offset
+    with pytest.raises(FlushFailed):
+        store.wait_flushed(lost.end_offset)
+    assert put(store).status == PutStatus.SERVICE_NOT_AVAILABLE
+    assert bodies(store) == [b"safe"], "reading goes on, up to what is safe"
+    store.close()
+    assert (tmp_path / "abort").exists(), "the next start must check everything"
+
+
+def test_a_failed_flush_of_a_queue_stops_writing_too(tmp_path: Path) -> None:
+    disk = BrokenDisk()
+    store = open_store(tmp_path, files=disk)
+    put(store)
+    disk.faults["sync", "consumequeue"] = errno.EIO
+    store.write_checkpoint()
+    assert store.failure is not None
+    assert put(store).status == PutStatus.SERVICE_NOT_AVAILABLE
+    store.close()
+
+
+@pytest.mark.parametrize("place", ["commitlog", "consumequeue", "index"])
+@pytest.mark.parametrize("what", ["create", "allocate"])
+def test_a_full_disk_refuses_messages_and_serves_the_others(tmp_path: Path, place: str, what: str) -> None:
+    disk = BrokenDisk()
+    store = open_store(tmp_path, files=disk)
+    stored = 0
+    for _ in range(10):
+        stored += put(store, KEYS="k").ok
+    disk.faults[what, place] = errno.ENOSPC
+    results = [put(store, body=bytes(500), KEYS="a b c d e f") for _ in range(60)]
+    refused = [result for result in results if not result.ok]
+    assert {result.status for result in refused} == {PutStatus.SERVICE_NOT_AVAILABLE}
+    accepted = stored + len(results) - len(refused)
+    disk.faults.clear()
+    assert put(store, body=b"again", KEYS="k").ok, "there is space again"
+    assert len(bodies(store)) == accepted + 1
+    store.close()
+    store = open_store(tmp_path)
+    assert store.report.clean
+    assert len(bodies(store)) == accepted + 1
+    store.close()
+
+
+def test_other_errors_while_dispatching_are_raised_by_the_owners_call(tmp_path: Path) -> None:
+    disk = BrokenDisk()
+    store = open_store(tmp_path, files=disk, **SYNC)
+    put(store)
+    disk.faults["create", "consumequeue"] = errno.ENOSPC
+    with pytest.raises(StoreFull):
+        store.flush()
+    disk.faults.clear()
+    store.dispatch_ready()
+    assert bodies(store) == [b"body"]
+    store.close()
+
+
+def test_a_transient_buffer_is_readable_once_committed_and_safe_once_flushed(tmp_path: Path) -> None:
+    store = open_store(tmp_path, transient_store_pool_enable=True)
+    sent = [b"%d" % number + bytes(700) for number in range(60)]  # over several files
+    for body in sent[:30]:
+        put(store, body=body)
+    assert store.max_offset("T", 0) == 0
+    store.flusher.commit()
+    store.dispatch_ready()
+    assert bodies(store) == sent[:30]
+    assert store.flushed_offset == 0
+    for body in sent[30:]:
+        put(store, body=body)
+    store.close()
+    store = open_store(tmp_path, transient_store_pool_enable=True)
+    assert bodies(store) == sent
+    put(store, body=b"more")
+    store.flush()
+    assert bodies(store) == [*sent, b"more"]
+    store.close()
+
+
+def test_what_was_only_in_the_transient_buffer_is_gone_with_the_process(tmp_path: Path) -> None:
+    store = open_store(tmp_path, transient_store_pool_enable=True)
+    put(store, body=b"committed")
+    store.flusher.commit()
+    put(store, body=b"buffered")
+    store.abandon()
+    store = open_store(tmp_path)
+    assert bodies(store) == [b"committed"]
+    store.close()
+
+
+def test_async_flush_waits_for_enough_pages_or_long_enough(tmp_path: Path) -> None:
+    store = open_store(tmp_path, flush_interval_commit_log=1, flush_commit_log_thorough_interval=1_000_000)
+    store.flusher._last_flush -= 10
+    put(store)
+    store.flusher._flush_when_due()
+    assert store.flushed_offset == 0
+    put(store, body=bytes(4 * 4096 - 100))
+    store.flusher._flush_when_due()
+    assert store.flushed_offset == store.log.max_offset
+    store.close()
+
+
+def test_the_checkpoint_vouches_for_an_index_after_its_messages(tmp_path: Path) -> None:
+    clock = FakeClock()
+    store = open_store(tmp_path, clock, max_index_num=5)
+    for number in range(12):
+        clock.now += 1000
+        put(store, KEYS=f"key-{number}")
+    store.dispatch_ready()
+    store.write_checkpoint()
+    assert (store.checkpoint.physic_msg_timestamp, store.checkpoint.index_msg_timestamp) == (0, 0)
+    store.flusher.flush()
+    store.write_checkpoint()
+    assert 0 < store.checkpoint.index_msg_timestamp < store.checkpoint.physic_msg_timestamp == clock.now
+    store.close()

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.store.support import bodies, open_store, put
+
+from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.layout import Layout
+from sprocketmq.store.recovery.quarantine import quarantined, records_in, replay, set_aside
+
+
+def log_of(root: Path, count: int) -> bytes:
+    """The bytes of a log with so many messages."""
+    store = open_store(root)
+    for number in range(count):
+        put(store, body=b"%d" % number, TAGS="t")
+    data = (root / "commitlog" / f"{0:020d}").read_bytes()[: store.log.max_offset]
+    store.close()
+    return data
+
+
+def test_what_is_set_aside_is_kept_byte_for_byte_and_explained(tmp_path: Path) -> None:
+    data = log_of(tmp_path / "old", 3)
+    size = len(data) // 3
+    layout = Layout(tmp_path / "new")
+    kept = set_aside(Disk(), layout, size, memoryview(data)[size:], 2, "a torn record")
+    assert kept == (layout.quarantine / f"{size:020d}.log", size, 2 * size, 2)
+    assert kept.path.read_bytes() == data[size:]
+    assert json.loads(kept.path.with_suffix(".json").read_bytes()) == {
+        "commitOffset": size,
+        "size": 2 * size,
+        "records": 2,
+        "reason": "a torn record",
+    }
+    assert quarantined(Disk(), layout) == [kept.path]
+    assert [record.body for record in records_in(Disk(), kept.path)] == [b"1", b"2"]
+
+
+def test_replayed_records_are_new_messages(tmp_path: Path) -> None:
+    data = log_of(tmp_path / "old", 3)
+    kept = set_aside(Disk(), Layout(tmp_path / "new"), 0, memoryview(data), 3, "why")
+    store = open_store(tmp_path / "new")
+    put(store, body=b"here before")
+    assert replay(Disk(), kept.path, store.put_record) == 3
+    assert bodies(store) == [b"here before", b"0", b"1", b"2"]
+    assert kept.path.exists()
+    store.close()
+
+
+def test_garbage_between_records_is_passed_over(tmp_path: Path) -> None:
+    data = bytearray(log_of(tmp_path / "old", 3))
+    size = len(data) // 3
+    data[size + 88] ^= 0xFF
+    kept = set_aside(Disk(), Layout(tmp_path / "new"), 0, memoryview(data), 2, "why")
+    assert [record.body for record in records_in(Disk(), kept.path)] == [b"0", b"2"]
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.log").write_bytes(b"x")
+    with pytest.raises(ValueError, match="no quarantined file"):
+        list(records_in(Disk(), tmp_path / "notes.log"))

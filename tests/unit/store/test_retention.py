@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import os
+import time
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from tests.unit.store.support import FakeClock, bodies, open_store, put
+
+from sprocketmq.store.files.files import Disk
+from sprocketmq.store.log.append import PutStatus
+from sprocketmq.store.pull.get import GetStatus
+from sprocketmq.store.store import MessageStore
+
+HOUR_MS = 3_600_000
+NOON = int(datetime(2026, 6, 1, 12).timestamp() * 1000)
+FOUR = NOON + 16 * HOUR_MS
+
+
+class MeteredDisk(Disk):
+    used = 10
+
+    def disk_usage(self, path: Path) -> tuple[int, int]:
+        return self.used, 100
+
+
+def fill(root: Path, clock: FakeClock, disk: MeteredDisk, age_hours: int = 100) -> MessageStore:
+    """A store of four log files, all but the last of a certain age, flushed."""
+    store = open_store(root, clock, disk)
+    while len(store.log.bases) < 4:
+        put(store, body=bytes(3000), KEYS="k" + str(store.log.max_offset))
+        put(store, "Busy", body=b"x")
+    store.flush()
+    modified = clock.now / 1000 - age_hours * 3600
+    for base in store.log.bases[:-1]:
+        os.utime(store.log.path_of(base), (modified, modified))
+    return store
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(NOON)
+
+
+def test_expired_files_go_at_the_appointed_hour(tmp_path: Path, clock: FakeClock) -> None:
+    store = fill(tmp_path, clock, MeteredDisk())
+    assert store.cleaner.run() == []
+    clock.now = FOUR
+    before = store.max_offset("T", 0)
+    assert len(store.cleaner.run()) == 3
+    assert store.log.min_offset == 3 * store.log.file_size
+    assert 0 < store.min_offset("T", 0) < store.max_offset("T", 0) == before
+    low = store.min_offset("T", 0)
+    entry = store.reader.entry("T", 0, low)
+    assert entry is not None
+    assert entry.commit_offset >= store.log.min_offset
+    assert store.get_message("T", 0, low - 1, 1, 100).status is GetStatus.OFFSET_TOO_SMALL
+    assert len(bodies(store)) == before - low
+    store.close()
+    store = open_store(tmp_path, clock)
+    assert (store.min_offset("T", 0), store.max_offset("T", 0)) == (low, before)
+    store.close()
+
+
+def test_young_files_stay(tmp_path: Path, clock: FakeClock) -> None:
+    clock.now = FOUR
+    store = fill(tmp_path, clock, MeteredDisk(), age_hours=71)
+    assert store.cleaner.run() == []
+    store.close()
+
+
+def test_a_filling_disk_deletes_expired_files_at_any_hour(tmp_path: Path, clock: FakeClock) -> None:
+    disk = MeteredDisk()
+    store = fill(tmp_path, clock, disk)
+    disk.used = 76
+    assert len(store.cleaner.run()) == 3
+    store.close()
+
+
+def test_a_fuller_disk_deletes_young_files_oldest_first(tmp_path: Path, clock: FakeClock) -> None:
+    disk = MeteredDisk()
+    store = fill(tmp_path, clock, disk, age_hours=0)
+    disk.used = 80
+    assert store.cleaner.run() == []
+    disk.used = 86
+    assert len(store.cleaner.run()) == 3, "all but the one that is written"
+    store.close()
+
+
+def test_a_full_disk_stops_writing_until_there_is_room(tmp_path: Path, clock: FakeClock) -> None:
+    disk = MeteredDisk()
+    store = fill(tmp_path, clock, disk)
+    disk.used = 91
+    store.cleaner.run()
+    assert put(store).status == PutStatus.SERVICE_NOT_AVAILABLE
+    assert bodies(store)
+    disk.used = 50
+    store.cleaner.run()
+    assert put(store).ok
+    store.close()
+
+
+def test_an_operator_can_ask_for_it(tmp_path: Path, clock: FakeClock) -> None:
+    store = fill(tmp_path, clock, MeteredDisk())
+    store.cleaner.delete_soon()
+    assert len(store.cleaner.run()) == 3
+    store.close()
+
+
+def test_index_files_of_deleted_records_go_too(tmp_path: Path, clock: FakeClock) -> None:
+    store = open_store(tmp_path, clock, MeteredDisk(), max_index_num=5)
+    while len(store.log.bases) < 3:
+        put(store, body=bytes(3000), KEYS="k")
+    store.flush()
+    assert store.index is not None
+    before = len(store.index.names)
+    store.cleaner.delete_soon()
+    os.utime(store.log.path_of(0), (0, 0))
+    store.cleaner.run()
+    assert 0 < len(store.index.names) < before
+    assert all(header.end_offset >= store.log.min_offset for _name, header in store.index.headers()[:-1])
+    store.close()
+
+
+def test_a_view_outlives_the_file_it_came_from(tmp_path: Path, clock: FakeClock) -> None:
+    store = fill(tmp_path, clock, MeteredDisk())
+    held = store.get_message("T", 0, 0, 1, 1 << 20)
+    copy = held.records
+    store.cleaner.delete_soon()
+    store.cleaner.run()
+    assert held.records == copy
+    store.close()
+
+
+def test_a_deleted_topic_is_gone_and_may_come_back(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    put(store)
+    put(store, "Other")
+    store.delete_topic("T")
+    assert not (tmp_path / "consumequeue" / "T").exists()
+    assert store.topics() == ["Other"]
+    assert put(store, body=b"anew").queue_offset == 0
+    assert bodies(store) == [b"anew"]
+    assert store.clean_unused_topics({"T"}) == ["Other"]
+    store.close()
+
+
+def test_queues_older_than_the_log_can_be_forgotten(tmp_path: Path, clock: FakeClock) -> None:
+    store = open_store(tmp_path, clock, MeteredDisk())
+    put(store, "Old")
+    while len(store.log.bases) < 3:
+        put(store, body=bytes(3000))
+    store.flush()
+    os.utime(store.log.path_of(0), (0, 0))
+    store.cleaner.delete_soon()
+    store.cleaner.run()
+    assert store.cleaner.clean_expired_queues() == 1
+    assert store.topics() == ["Old", "T"] or store.topics() == ["T"]
+    assert store.queues.of_topic("Old") == {}
+    store.close()
+
+
+def test_times_are_real(tmp_path: Path) -> None:
+    disk = Disk()
+    disk.write_bytes(tmp_path / "f", b"x")
+    assert abs(disk.modified_ms(tmp_path / "f") - time.time() * 1000) < 60_000
+    used, total = disk.disk_usage(tmp_path)
+    assert 0 < used < total
