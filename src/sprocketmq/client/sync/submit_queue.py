@@ -3,6 +3,8 @@
     put, on any thread   -> a slot, then the line   -> one task on the loop   -> the producer's buffer
 A thread waits while every slot is taken, so what waits is bounded; the line keeps the order of each thread's messages
 also when the buffer was full; and the loop is woken once for all that lie in the line, not once per message.
+A future can be cancelled while its message is in the line: then the message is not sent. After that it runs, and brings
+what became of the message.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from sprocketmq.client.errors import ClientError
+from sprocketmq.client.errors import Closed
 from sprocketmq.client.sync import loop_thread
 
 if TYPE_CHECKING:
@@ -45,20 +47,35 @@ class Feed:
 
     async def flush(self) -> None:
         """Return when everything that was put has its receipt or its error."""
-        while self._line:  # noqa: ASYNC110 - the task that empties it runs meanwhile
+        while self._awake:  # noqa: ASYNC110 - the task that empties it runs meanwhile
             await asyncio.sleep(0)
         await self.producer.flush()
 
     async def _empty(self) -> None:
-        while (head := self._next()) is not None:
-            message, future = head
-            try:
-                receipt = await self.producer.enqueue(message)
-            except (ClientError, ValueError, TypeError) as error:
-                self._slots.release()
-                future.set_exception(error)
-            else:
-                receipt.add_done_callback(functools.partial(self._settle, future))
+        emptied = False
+        try:
+            while (head := self._next()) is not None:
+                await self._pass_on(*head)
+            emptied = True
+        finally:
+            if not emptied:  # otherwise `_next` has said so, and another task may be awake by now
+                with self._lock:
+                    self._awake = False
+
+    async def _pass_on(self, message: Message, future: Future[SendReceipt]) -> None:
+        """Whatever happens to this message, those behind it go on."""
+        if not future.set_running_or_notify_cancel():
+            self._slots.release()
+            return
+        try:
+            receipt = await self.producer.enqueue(message)
+        except BaseException as error:
+            self._slots.release()
+            future.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            receipt.add_done_callback(functools.partial(self._settle, future))
 
     def _next(self) -> tuple[Message, Future[SendReceipt]] | None:
         with self._lock:
@@ -69,10 +86,8 @@ class Feed:
 
     def _settle(self, future: Future[SendReceipt], done: asyncio.Future[SendReceipt]) -> None:
         self._slots.release()
-        if not future.set_running_or_notify_cancel():
-            return
         if done.cancelled():
-            future.cancel()
+            future.set_exception(Closed("the producer was stopped"))
         elif (error := done.exception()) is not None:
             future.set_exception(error)
         else:
