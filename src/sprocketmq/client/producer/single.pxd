@@ -22,7 +22,7 @@ cdef class SingleSends:
     cdef object _sender, _encoder, _known, _transport, _loop
     cdef Lanes _lanes
     cdef double _timeout, _ids_until
-    cdef Py_ssize_t _max_message_bytes, _compress_over, _turn
+    cdef Py_ssize_t _max_message_bytes, _compress_over
     cdef bint _watches
     cdef str _extra, _ids_head
     cdef int _first_id, _ids_left

@@ -52,7 +52,7 @@ class SingleSends:
 
     __slots__ = (
         "_compress_over", "_encoder", "_extra", "_first_id", "_ids_head", "_ids_left", "_ids_until", "_known", "_lanes",
-        "_loop", "_max_message_bytes", "_sender", "_timeout", "_transport", "_turn", "_watches",
+        "_loop", "_max_message_bytes", "_sender", "_timeout", "_transport", "_watches",
     )  # fmt: skip
 
     def __init__(self, sender: Sender, encoder: Encoder, settings: ProducerSettings) -> None:
@@ -67,7 +67,6 @@ class SingleSends:
         self._compress_over = settings.max_message_bytes if settings.compression == "none" else settings.compress_over
         self._watches = settings.avoid_slow_brokers
         self._extra = encoder.property_text(None, with_namespace=True)
-        self._turn = 0
         self._ids_head = ""
         self._first_id = self._ids_left = 0
         self._ids_until = 0.0
@@ -114,8 +113,8 @@ class SingleSends:
         lanes = self._lanes.of(route)
         if self._watches:
             return lanes.by_queue.get(self._sender.next_queue(topic, route.write_queues))
-        self._turn += 1
-        return lanes.in_order[self._turn % len(lanes.in_order)] if lanes.in_order else None
+        lanes.turn += 1
+        return lanes.in_order[lanes.turn % len(lanes.in_order)] if lanes.in_order else None
 
     def _next_key(self, now: float) -> str:
         if self._ids_left == 0 or now > self._ids_until:

@@ -17,6 +17,7 @@ cdef class TopicLanes:
     cdef readonly object route
     cdef readonly list in_order
     cdef readonly dict by_queue
+    cdef public Py_ssize_t turn
 
 
 @cython.final

@@ -7,6 +7,7 @@ It is open while the queue's broker is connected and requests need no signature.
 
 from __future__ import annotations
 
+from random import randrange
 from typing import TYPE_CHECKING
 
 from sprocketmq.client.cluster.route import AUTO_CREATE_TOPIC, Route
@@ -40,14 +41,15 @@ class Lane:
 
 
 class TopicLanes:
-    """The lanes of a topic, as long as its route stays."""
+    """The lanes of a topic, as long as its route stays. `turn` counts the messages that took the next one in order."""
 
-    __slots__ = ("by_queue", "in_order", "route")
+    __slots__ = ("by_queue", "in_order", "route", "turn")
 
-    def __init__(self, route: Route, lanes: list[Lane]) -> None:
+    def __init__(self, route: Route, lanes: list[Lane], turn: int) -> None:
         self.route = route
         self.in_order = lanes
         self.by_queue = {lane.queue: lane for lane in lanes}
+        self.turn = turn
 
 
 class Lanes:
@@ -64,7 +66,8 @@ class Lanes:
     def of(self, route: Route) -> TopicLanes:
         lanes = self._topics.get(route.topic)
         if lanes is None or lanes.route is not route:
-            lanes = self._topics[route.topic] = TopicLanes(route, self._make(route))
+            turn = randrange(1 << 16) if lanes is None else lanes.turn  # many that send once spread over the queues
+            lanes = self._topics[route.topic] = TopicLanes(route, self._make(route), turn)
         return lanes
 
     def _make(self, route: Route) -> list[Lane]:

@@ -21,16 +21,19 @@ SEND = RequestCode.SEND_MESSAGE_V2
 
 
 async def singles(
-    transport: FakeTransport, namespace: str = "", *, is_straight: bool = True, **settings: object
-) -> SingleSends:
+    transport: FakeTransport, namespace: str = "", *, is_straight: bool = True, topics: tuple[str, ...] = ("T",),
+    **settings: object,
+) -> SingleSends:  # fmt: skip
     transport.is_straight = is_straight
-    topic = f"{namespace}%T" if namespace else "T"
+    full = [f"{namespace}%{topic}" if namespace else topic for topic in topics]
     transport.answers |= {
-        RequestCode.GET_ROUTEINFO_BY_TOPIC: routes({topic: route("a", "b", queues=2)}), SEND: stores(),
-    }  # fmt: skip
+        RequestCode.GET_ROUTEINFO_BY_TOPIC: routes({topic: route("a", "b", queues=2) for topic in full}),
+        SEND: stores(),
+    }
     made = ProducerSettings(**settings)  # type: ignore[arg-type]
     sender = Sender(instance(transport), "g", made)
-    await sender.instance.routes.get(topic)
+    for topic in full:
+        await sender.instance.routes.get(topic)
     return SingleSends(sender, Encoder(namespace, made), made)
 
 
@@ -42,6 +45,15 @@ async def test_messages_go_to_every_queue_in_turn(avoid_slow_brokers: bool) -> N
     receipts = [sends.landed(flight, await flight.answer) for flight in flights if flight is not None]
     assert sorted(receipt.queue for receipt in receipts) == sorted([receipt.queue for receipt in receipts[:4]] * 2)
     assert len({receipt.message_id for receipt in receipts}) == 8
+
+
+async def test_each_topic_has_its_own_turn() -> None:
+    """Messages for two topics in turns: the queues of both get their share."""
+    transport = FakeTransport()
+    sends = await singles(transport, topics=("T", "U"))
+    flights = [sends.launch(Message(topic, b"x"), None) for _ in range(4) for topic in ("T", "U")]
+    queues = [sends.landed(flight, await flight.answer).queue for flight in flights if flight is not None]
+    assert len(set(queues)) == len(queues) == 8
 
 
 async def test_what_travels() -> None:

@@ -17,6 +17,18 @@ def test_lanes_last_as_long_as_their_route() -> None:
     assert set(lanes.of(new).by_queue) == set(new.write_queues)
 
 
+def test_the_turn_goes_on_when_the_route_is_fetched_again() -> None:
+    lanes = Lanes(FakeTransport(), "g", ProducerSettings())
+    lanes.of(Route.of("T", route("a", queues=2))).turn = 41
+    assert lanes.of(Route.of("T", route("a", queues=2))).turn == 41
+
+
+def test_producers_that_send_once_do_not_all_begin_with_one_queue() -> None:
+    known = Route.of("T", route("a", queues=4))
+    begins = {Lanes(FakeTransport(), "g", ProducerSettings()).of(known).turn % 4 for _ in range(200)}
+    assert begins == {0, 1, 2, 3}
+
+
 def test_a_queue_without_a_master_has_none() -> None:
     ordered = Route("T", {"a": {0: "a:1"}}, {}, {"a": 1}, {}, order_conf="a:1;gone:1")
     made = Lanes(FakeTransport(), "g", ProducerSettings()).of(ordered)
