@@ -167,7 +167,7 @@ class Batcher:
 
         try:
             future = self._add_keyed(topic, message, extra, None)
-        except InvalidMessage as error:
+        except BaseException as error:
             self._sender.end(context, error=error)
             raise
         future.add_done_callback(settled)

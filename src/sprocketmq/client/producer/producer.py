@@ -26,7 +26,7 @@ from sprocketmq.client.producer.transactions import LocalWork, Transaction, Tran
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.telemetry.default_hooks import default_hooks
-from sprocketmq.client.telemetry.hooks import SendHook
+from sprocketmq.client.telemetry.hooks import SendHook, kind_of
 from sprocketmq.client.telemetry.trace import Tracer
 from sprocketmq.errors import RemotingError
 from sprocketmq.protocol.command import Command
@@ -157,9 +157,12 @@ class Producer:
 
     async def send_oneway(self, message: Message, *, queue: MessageQueue | None = None) -> None:
         """Send and forget: no receipt, no retry, and no word when it is lost."""
-        outgoing = self.encoder.single(message)
-        route = await self.sender.route(outgoing.topic, self.deadline())
-        await self.sender.oneway(outgoing, route, queue or self.sender.choose(route, message, self._selector(message)))
+        sender = self.sender
+        with sender.observed(message.topic, (message,), kind_of(message)) as context:
+            outgoing = self.encoder.single(message, context.properties)
+            route = await sender.route(outgoing.topic, self.deadline())
+            context.queue = queue or sender.choose(route, message, self._selector(message))
+            await sender.oneway(outgoing, route, context.queue)
 
     async def send_batch(
         self, messages: Sequence[Message], *, timeout: float | None = None, queue: MessageQueue | None = None
@@ -258,18 +261,14 @@ class Producer:
         sender = self.sender
         deadline = self.deadline(timeout)
         chosen = selector or (None if queue is not None else self._selector(message))
-        context = sender.begin(message.topic, (message,), "delay" if message.is_delayed else "normal")
-        try:
-            outgoing = self.encoder.single(message, None if context is None else context.properties)
+        with sender.observed(message.topic, (message,), kind_of(message)) as context:
+            outgoing = self.encoder.single(message, context.properties)
             await self._places.take()
             try:
                 receipt = await sender.send(outgoing, deadline, message=message, queue=queue, selector=chosen)
             finally:
                 self._places.give_back()
-        except BaseException as error:
-            sender.end(context, error=error)
-            raise
-        sender.end(context, receipt=receipt)
+            context.receipt = receipt
         return receipt
 
     async def _send_again(self, flight: Flight, failure: ClientError) -> SendReceipt:
@@ -289,18 +288,14 @@ class Producer:
     ) -> list[SendReceipt]:
         """One request of an explicit batch."""
         topic, sender = messages[0].topic, self.sender
-        context = sender.begin(topic, messages, "batch")
-        try:
-            content = self.encoder.accumulator(None if context is None else context.properties)
+        with sender.observed(topic, messages, "batch") as context:
+            content = self.encoder.accumulator(context.properties)
             for message in messages:
                 content.add(message)
             outgoing = self.encoder.batch(self.encoder.topic(topic), bytes(content.close()))
             receipt = await sender.send(outgoing, deadline, queue=queue)
-        except ClientError as error:
-            sender.end(context, error=error)
-            raise
-        own = list(content.receipts(receipt))
-        sender.end(context, receipt=receipt._replace(message_id=",".join(each.message_id for each in own)))
+            own = list(content.receipts(receipt))
+            context.receipt = receipt._replace(message_id=",".join(each.message_id for each in own))
         return own
 
     def _selector(self, message: Message) -> QueueSelector | None:

@@ -13,6 +13,7 @@ from sprocketmq.client.message import Message
 from sprocketmq.client.producer.encoder import Outgoing, now_ms
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.client.telemetry.hooks import kind_of
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.record.properties import encode_properties
 
@@ -25,19 +26,20 @@ _COPIED = ("CORRELATION_ID", "REPLY_TO_CLIENT", "TTL")
 async def request(producer: Producer, message: Message, timeout: float) -> Reply:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout
-    instance = producer.instance
+    instance, sender = producer.instance, producer.sender
     correlation_id = str(uuid.uuid4())
-    extra = {
+    own = {
         "CORRELATION_ID": correlation_id,
         "REPLY_TO_CLIENT": instance.client_id,
         "TTL": str(int(timeout * 1000)),
     }
-    outgoing = producer.encoder.single(message, extra)
-    await producer.sender.route(outgoing.topic, deadline)
-    await instance.greet_new()  # the reply comes back only through a broker that knows us
     future = instance.pushed.replies.expect(correlation_id)
     try:
-        await producer.sender.send(outgoing, deadline, message=message)
+        with sender.observed(message.topic, (message,), kind_of(message)) as context:
+            outgoing = producer.encoder.single(message, context.properties | own)
+            await sender.route(outgoing.topic, deadline)
+            await instance.greet_new()  # the reply comes back only through a broker that knows us
+            context.receipt = await sender.send(outgoing, deadline, message=message)
         return await instance.pushed.replies.wait(future, deadline - loop.time())
     finally:
         future.cancel()
@@ -50,12 +52,12 @@ async def reply(sender: Sender, asked: ReceivedMessage, body: bytes, deadline: f
         raise InvalidMessage("the message does not ask for a reply")
     topic = f"{properties['CLUSTER']}_REPLY_TOPIC"
     key = unique_key()
-    text = {"UNIQ_KEY": key, "MSG_TYPE": "reply", **{name: properties[name] for name in _COPIED if name in properties}}
-    outgoing = Outgoing(
-        topic, body, key, encode_properties(text), born_ms=now_ms(), code=RequestCode.SEND_REPLY_MESSAGE_V2
-    )
-    route = await sender.route(topic, deadline)
-    near = [queue for queue in route.write_queues if queue.broker_name == asked.broker_name]
-    if not near:
-        raise NoRoute(topic, f"broker {asked.broker_name} does not take replies")
-    await sender.attempt(outgoing, route, near[0], deadline)
+    own = {"UNIQ_KEY": key, "MSG_TYPE": "reply", **{name: properties[name] for name in _COPIED if name in properties}}
+    with sender.observed(topic, (Message(topic, body),), "reply") as context:
+        text = encode_properties(context.properties | own)
+        outgoing = Outgoing(topic, body, key, text, born_ms=now_ms(), code=RequestCode.SEND_REPLY_MESSAGE_V2)
+        route = await sender.route(topic, deadline)
+        near = [queue for queue in route.write_queues if queue.broker_name == asked.broker_name]
+        if not near:
+            raise NoRoute(topic, f"broker {asked.broker_name} does not take replies")
+        context.receipt = await sender.attempt(outgoing, route, near[0], deadline)

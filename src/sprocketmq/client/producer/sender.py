@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.route import Route
@@ -141,6 +142,21 @@ class Sender:
     @property
     def is_observed(self) -> bool:
         return bool(self._hooks)
+
+    @contextmanager
+    def observed(self, topic: str, messages: Sequence[Message], kind: str = "normal") -> Iterator[SendContext]:
+        """One send in the eyes of the hooks.
+
+        The block sends, with the properties that they have added, and leaves its receipt in the context. However it
+        is left, by an error or a cancellation too, the hooks hear of the end.
+        """
+        context = self.begin(topic, messages, kind) or SendContext(self.group, topic, messages, kind)
+        try:
+            yield context
+        except BaseException as error:
+            self.end(context, error=error)
+            raise
+        self.end(context, receipt=context.receipt)
 
     def begin(self, topic: str, messages: Sequence[Message], kind: str = "normal") -> SendContext | None:
         """What hooks see of a send; None when there are no hooks."""

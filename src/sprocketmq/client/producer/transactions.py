@@ -11,7 +11,7 @@ from enum import IntEnum
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from sprocketmq.client.errors import ClientError, InvalidMessage
+from sprocketmq.client.errors import InvalidMessage
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.producer.sender import master_of
 from sprocketmq.client.received import ReceivedMessage
@@ -96,15 +96,10 @@ async def send_half(producer: Producer, message: Message) -> SendReceipt:
     """Store `message` where no consumer sees it. It cannot be delayed as well."""
     if message.is_delayed:
         raise InvalidMessage("a transactional message cannot have a delay")
-    extra = {"TRAN_MSG": "true", "PGROUP": producer.group}
-    outgoing = producer.encoder.single(message, extra, TRANSACTION_PREPARED)
-    context = producer.sender.begin(message.topic, (message,), "half")
-    try:
-        receipt = await producer.sender.send(outgoing, producer.deadline(), message=message)
-    except ClientError as error:
-        producer.sender.end(context, error=error)
-        raise
-    producer.sender.end(context, receipt=receipt)
+    sender, own = producer.sender, {"TRAN_MSG": "true", "PGROUP": producer.group}
+    with sender.observed(message.topic, (message,), "half") as context:
+        outgoing = producer.encoder.single(message, context.properties | own, TRANSACTION_PREPARED)
+        context.receipt = receipt = await sender.send(outgoing, producer.deadline(), message=message)
     return receipt
 
 

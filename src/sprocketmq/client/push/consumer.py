@@ -32,7 +32,7 @@ from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ConsumerSettings, ProducerSettings
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.client.telemetry.default_hooks import default_hooks
-from sprocketmq.client.telemetry.hooks import ConsumeHook
+from sprocketmq.client.telemetry.hooks import ConsumeHook, SendHook
 from sprocketmq.client.telemetry.trace import Tracer
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData
 from sprocketmq.protocol.bodies.running_info import ConsumeMessageDirectlyResult, ConsumerRunningInfo
@@ -234,12 +234,15 @@ class PushConsumer:
         if not self._broadcasting and not self._pop:
             self._subscriptions.setdefault(retry_topic(self.group), Subscription(retry_topic(self.group)))
         tasks = BackgroundTasks()
-        hooks: list[ConsumeHook] = [*self._hooks, *default_hooks()]
+        telemetry = default_hooks()
+        hooks: list[ConsumeHook] = [*self._hooks, *telemetry]
+        sends: list[SendHook] = [*telemetry]
         if self._trace:
             self._tracer = Tracer(instance, self.group, TRACE_TOPIC if self._trace is True else self._trace)
             tasks.spawn(self._tracer.run(), "message trace")
             hooks.append(self._tracer)
-        self._sender = Sender(instance, INNER_PRODUCER, ProducerSettings())
+            sends.append(self._tracer)
+        self._sender = Sender(instance, INNER_PRODUCER, ProducerSettings(), sends)
         most = self.settings.max_reconsume_times
         tries = MAX_TRIES if most < 0 and not self._orderly else 2**31 - 1 if most < 0 else most
         return Running(

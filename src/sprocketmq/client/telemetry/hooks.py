@@ -1,5 +1,6 @@
 """Where others look on: tracing, metrics, tests. A hook sees each send and each consume, before and after.
 
+After a send there is a receipt or an error; after one that asks for no answer there is neither when it went out.
 `context.properties` may be added to before a send: what is put there travels with the message.
 A hook must be quick and must not raise; when it does, the error is logged and the message goes on.
 """
@@ -62,6 +63,11 @@ class ConsumeHook(Protocol):
     def before_consume(self, context: ConsumeContext) -> None: ...
 
     def after_consume(self, context: ConsumeContext) -> None: ...
+
+
+def kind_of(message: Message) -> str:
+    """Of a message that is sent by itself."""
+    return "delay" if message.is_delayed else "normal"
 
 
 def run_hooks(calls: Iterable[Callable[[Any], None]], context: SendContext | ConsumeContext) -> None:

@@ -63,6 +63,7 @@ class Telemetry:
         if context.receipt is not None:
             span.set_attribute("messaging.message.id", context.receipt.message_id)
             span.set_attribute("messaging.destination.partition.id", str(context.receipt.queue.queue_id))
+        if context.error is None:  # a oneway send has no receipt
             self._sent.add(len(context.messages), labels)
         _finish(span, context.error)
 

@@ -57,9 +57,9 @@ class Tracer:
         return
 
     def after_send(self, context: SendContext) -> None:
-        if context.topic == self._topic:
-            return
         receipt = context.receipt
+        if context.topic == self._topic or (receipt is None and context.error is None):
+            return  # of a oneway send nobody hears what became of it, so Java writes no record either
         ids = receipt.message_id if receipt else ""
         keys = " ".join(key for message in context.messages for key in message.keys)
         tags = next((message.tag for message in context.messages if message.tag), None)

@@ -206,6 +206,16 @@ class Watcher:
         context.state["ended"] = True
 
 
+async def test_hooks_hear_of_any_error() -> None:
+    watcher, settings = Watcher(), ProducerSettings()
+    sender = Sender(instance(network(T=1)), "g", settings, [watcher])
+    made = Batcher(sender, Encoder("", settings), settings, lambda _: asyncio.Future())
+    with pytest.raises(UnicodeEncodeError):
+        made.submit(Message("T", b"x", tag="\ud800"))
+    assert isinstance(watcher.contexts[0].error, UnicodeEncodeError)
+    await made.stop()
+
+
 async def test_hooks_see_each_message_of_a_batch() -> None:
     transport, watcher = network(T=1), Watcher()
     settings = ProducerSettings()

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
-from tests.unit.client.fakes import FakeTransport, batch_bodies, instance, route, routes, stores
+from tests.unit.client.fakes import FakeTransport, batch_bodies, instance, route, routes, stored, stores, until
 
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.errors import Closed, InvalidMessage, NoRoute, Refused, Unreachable
@@ -11,13 +13,17 @@ from sprocketmq.client.message import Message, SendStatus
 from sprocketmq.client.producer import producer as producer_module
 from sprocketmq.client.producer.producer import Producer
 from sprocketmq.client.producer.transactions import TransactionState
+from sprocketmq.client.received import ReceivedMessage, split_records
 from sprocketmq.client.settings import Batching, ProducerSettings
 from sprocketmq.client.telemetry.hooks import SendContext
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.record.properties import decode_properties
+from sprocketmq.protocol.record.batch import decode_batch
+from sprocketmq.protocol.record.properties import decode_properties, encode_properties
 
+GET_ROUTE = RequestCode.GET_ROUTEINFO_BY_TOPIC
+REPLY = RequestCode.SEND_REPLY_MESSAGE_V2
 SEND = RequestCode.SEND_MESSAGE_V2
 BATCH = RequestCode.SEND_BATCH_MESSAGE
 
@@ -180,18 +186,92 @@ async def test_transaction_commits_and_rolls_back(make: type[Producer], transpor
     assert decode_properties(half["i"])["PGROUP"] == "g"
 
 
-async def test_hooks_see_every_send_and_may_add_properties(make: type[Producer], transport: FakeTransport) -> None:
-    seen: list[SendContext] = []
+class Watcher:
+    """A hook that adds a property, keeps what it saw, and is wrong in the end."""
 
-    class Hook:
+    def __init__(self) -> None:
+        self.begun: list[SendContext] = []
+        self.ended: list[SendContext] = []
+
+    def before_send(self, context: SendContext) -> None:
+        self.begun.append(context)
+        context.properties["traceparent"] = f"00-{len(self.begun)}"
+
+    def after_send(self, context: SendContext) -> None:
+        self.ended.append(context)
+        raise RuntimeError("hooks may be wrong")
+
+
+def question() -> ReceivedMessage:
+    """A message that asks for a reply."""
+    asks = encode_properties({"CORRELATION_ID": "1", "REPLY_TO_CLIENT": "someone", "CLUSTER": "c"})
+    (message,) = split_records(stored(b"?", 0, properties=asks.encode()), "a")
+    return message
+
+
+Send = Callable[[Producer], Coroutine[Any, Any, object]]
+SENDS: dict[str, tuple[str, Send]] = {
+    "send": ("normal", lambda producer: producer.send(Message("T", b"x"))),
+    "delay": ("delay", lambda producer: producer.send(Message("T", b"x", delay_level=3))),
+    "oneway": ("normal", lambda producer: producer.send_oneway(Message("T", b"x"))),
+    "batch": ("batch", lambda producer: producer.send_batch([Message("T", b"x"), Message("T", b"y")])),
+    "half": ("half", lambda producer: producer.send_half(Message("T", b"x"))),
+    "request": ("normal", lambda producer: producer.request(Message("T", b"x"), timeout=60)),
+    "reply": ("reply", lambda producer: producer.reply(question(), b"")),
+}
+EVERY_SEND = pytest.mark.parametrize(("kind", "send"), SENDS.values(), ids=SENDS)
+
+
+@EVERY_SEND
+async def test_hooks_see_every_send_and_may_add_properties(
+    make: type[Producer], transport: FakeTransport, kind: str, send: Send
+) -> None:
+    both = {"T": route("a", "b", queues=2), "c_REPLY_TOPIC": route("a", queues=1)}
+    transport.answers |= {GET_ROUTE: routes(both), REPLY: stores()}
+    hook = Watcher()
+    async with make("g", "ns", hooks=[hook]) as producer:
+        task = asyncio.ensure_future(send(producer))
+        await until(lambda: bool(hook.ended))
+        task.cancel()  # the request waits for its reply
+        await asyncio.wait([task])
+    (context,) = hook.ended
+    (command,) = [command for _, command in transport.asked if command.code in {SEND, BATCH, REPLY}]
+    assert (context.kind, context.error) == (kind, None)
+    assert context.queue == MessageQueue(fields(command)["b"], fields(command)["n"], int(fields(command)["e"]))
+    own = fields(command)["i"].encode()
+    for text in [own] if command.code != BATCH else [text for _, _, text in decode_batch(command.body)]:
+        properties = decode_properties(text.decode())
+        assert properties["traceparent"] == "00-1"
+        if context.receipt is not None:
+            assert properties["UNIQ_KEY"] in context.receipt.message_id
+
+
+@EVERY_SEND
+async def test_hooks_hear_the_end_of_a_cancelled_send(
+    make: type[Producer], transport: FakeTransport, kind: str, send: Send
+) -> None:
+    async def never(_address: str, _command: Command) -> Command:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    hook = Watcher()
+    async with make("g", "ns", hooks=[hook]) as producer:
+        transport.answers[GET_ROUTE] = never
+        task = asyncio.ensure_future(send(producer))
+        await until(lambda: bool(hook.begun))
+        task.cancel()
+        await asyncio.wait([task])
+    assert [context.kind for context in hook.ended] == [kind]
+    assert isinstance(hook.ended[0].error, asyncio.CancelledError)
+
+
+async def test_a_hook_cannot_take_a_half_message_for_a_plain_one(
+    make: type[Producer], transport: FakeTransport
+) -> None:
+    class Rude(Watcher):
         def before_send(self, context: SendContext) -> None:
-            context.properties["traceparent"] = "00-1"
+            context.properties["TRAN_MSG"] = "false"
 
-        def after_send(self, context: SendContext) -> None:
-            seen.append(context)
-            raise RuntimeError("hooks may be wrong")
-
-    async with make("g", "ns", hooks=[Hook()]) as producer:
-        receipt = await producer.send(Message("T", b"x"))
-    assert seen[0].receipt == receipt
-    assert decode_properties(fields(transport.commands(SEND)[0])["i"])["traceparent"] == "00-1"
+    async with make("g", "ns", hooks=[Rude()]) as producer:
+        await producer.send_half(Message("T", b"x"))
+    assert decode_properties(fields(transport.commands(SEND)[0])["i"])["TRAN_MSG"] == "true"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from tests.unit.client.fakes import FakeQueues, FakeTransport, instance, until
+from tests.unit.client.fakes import FakeQueues, FakeTransport, instance, route, routes, stores, until
 
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.push import consumer as push_module
@@ -13,6 +13,7 @@ from sprocketmq.client.push.consumer import PushConsumer
 from sprocketmq.client.push.handlers import ConsumeResult, Retry
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ConsumerSettings, FlowLimits
+from sprocketmq.client.telemetry.trace_records import parse_records
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -274,6 +275,26 @@ async def test_pause_and_resume(transport: FakeTransport) -> None:
 def test_pop_excludes_order_and_broadcast() -> None:
     with pytest.raises(ValueError, match="pop"):
         PushConsumer("g", "ns", pop=True, orderly=True)
+
+
+async def test_replies_are_sends_that_hooks_see(transport: FakeTransport) -> None:
+    """The trace of a consumer tells of its replies; a record travels to the trace topic when the consumer stops."""
+    broker, question = FakeQueues(transport, queues=1), asyncio.Future[ReceivedMessage]()
+    known = {"T": route("a", queues=1), "c_REPLY_TOPIC": route("a", queues=1), "traces": route("a", queues=1)}
+    transport.answers |= {
+        RequestCode.GET_ROUTEINFO_BY_TOPIC: routes(known),
+        RequestCode.SEND_REPLY_MESSAGE_V2: stores(),
+        RequestCode.SEND_MESSAGE_V2: stores(),
+    }
+    broker.append(b"?", correlation_id="1", reply_to_client="someone", cluster="c")
+
+    async def handle(message: ReceivedMessage) -> None:
+        question.set_result(message)
+
+    async with consumer(handle, trace="traces") as made:
+        await made.reply(await question, b"!")
+    traced = b"".join(command.body for command in transport.commands(RequestCode.SEND_MESSAGE_V2)).decode()
+    assert [r.topic for r in parse_records(traced) if r.kind == "Pub"] == ["c_REPLY_TOPIC"]
 
 
 async def test_stop_leaves_no_task_behind(transport: FakeTransport) -> None:

@@ -64,12 +64,23 @@ def test_send_span() -> None:
     assert {"messaging.client.operation.duration", "messaging.client.sent.messages"} <= probe.metric_names()
 
 
+def test_a_oneway_send_counts_though_it_has_no_receipt() -> None:
+    probe = Probe()
+    context = SendContext("pg", "T", [Message("T", b"x")], started=1, ended=2)
+    probe.hook.before_send(context)
+    probe.hook.after_send(context)
+    (span,) = probe.spans.get_finished_spans()
+    assert span.status.status_code is not StatusCode.ERROR
+    assert "messaging.client.sent.messages" in probe.metric_names()
+
+
 def test_failed_send() -> None:
     probe = Probe()
     sent(probe, ValueError("no"))
     (span,) = probe.spans.get_finished_spans()
     assert span.status.status_code is StatusCode.ERROR
     assert (span.attributes or {})["error.type"] == "ValueError"
+    assert "messaging.client.sent.messages" not in probe.metric_names()
 
 
 def test_handler_span_links_to_the_send_and_is_current() -> None:

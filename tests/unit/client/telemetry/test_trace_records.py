@@ -47,3 +47,17 @@ async def test_what_the_tracer_writes_can_be_read() -> None:
     assert [record.cost_ms for record in records] == [1000, None, 500]
     assert b"127.0.0.1:10911" in command.body
     assert "AB12" in decode_properties((command.ext_fields or {})["i"])["KEYS"].split()
+
+
+async def test_a_oneway_send_leaves_no_record_but_a_failed_one_does() -> None:
+    transport = FakeTransport({
+        RequestCode.GET_ROUTEINFO_BY_TOPIC: routes({"RMQ_SYS_TRACE_TOPIC": route("a", queues=1)}),
+        RequestCode.SEND_MESSAGE_V2: stores(),
+    })  # fmt: skip
+    tracer = Tracer(instance(transport), "g")
+    tracer.after_send(SendContext("pg", "T", [Message("T", b"x")], started=1, ended=2))
+    tracer.after_send(SendContext("pg", "T", [Message("T", b"x")], error=ValueError("no"), started=1, ended=2))
+    await tracer.flush()
+    (command,) = transport.commands(RequestCode.SEND_MESSAGE_V2)
+    (record,) = parse_records(command.body.decode())
+    assert record.success is False
