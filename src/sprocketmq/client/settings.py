@@ -79,7 +79,7 @@ class ConsumerSettings:
     pop_invisible: float = 60.0
     pop_batch: int = 32
     pop_limit: int = 96  # messages in hand per broker
-    stop_timeout: float = 10.0  # for handlers that are running when the consumer stops
+    stop_timeout: float = 10.0  # for handlers that are running when the consumer stops, and for its last commit
 
 
 @dataclass(frozen=True, slots=True)

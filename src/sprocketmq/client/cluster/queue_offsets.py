@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.requests import check, header_of
+from sprocketmq.client.errors import ClientError
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.enums import BoundaryType
 from sprocketmq.protocol.headers.offsets import (
@@ -20,6 +24,8 @@ from sprocketmq.protocol.headers.offsets import (
     UpdateConsumerOffsetRequestHeader,
 )
 from sprocketmq.protocol.message_queue import MessageQueue
+
+_PAUSE_S = 0.1  # before a commit that failed is tried again
 
 
 async def min_offset(instance: ClientInstance, queue: MessageQueue) -> int:
@@ -85,3 +91,38 @@ async def commit(instance: ClientInstance, group: str, queue: MessageQueue, offs
         await instance.call(address, RequestCode.UPDATE_CONSUMER_OFFSET, header)
     else:
         await instance.oneway(address, RequestCode.UPDATE_CONSUMER_OFFSET, header)
+
+
+async def commit_all(
+    instance: ClientInstance, group: str, wanted: Mapping[MessageQueue, int], *, within: float = 0.0
+) -> dict[MessageQueue, ClientError]:
+    """Set the group's offsets and return, when all brokers have answered, the queues that stay as they were, and why.
+
+    What failed is tried again for `within` seconds. The caller sees to it that one commit at a time is under way: a
+    broker may carry two of them out in either order, and the older offset would stay.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + within
+    failed = await _commit_once(instance, group, wanted)
+    while again := {queue: wanted[queue] for queue, error in failed.items() if error.retriable}:
+        if loop.time() + _PAUSE_S >= deadline:
+            break
+        instance.refresh_soon()
+        await asyncio.sleep(_PAUSE_S)
+        for queue in again:
+            del failed[queue]
+        failed |= await _commit_once(instance, group, again)
+    return failed
+
+
+async def _commit_once(
+    instance: ClientInstance, group: str, wanted: Mapping[MessageQueue, int]
+) -> dict[MessageQueue, ClientError]:
+    commits = (commit(instance, group, queue, offset) for queue, offset in wanted.items())
+    failed: dict[MessageQueue, ClientError] = {}
+    for queue, result in zip(wanted, await asyncio.gather(*commits, return_exceptions=True), strict=True):
+        if isinstance(result, ClientError):
+            failed[queue] = result
+        elif isinstance(result, BaseException):
+            raise result
+    return failed

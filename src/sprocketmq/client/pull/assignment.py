@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_STOP_S = 10.0  # in which a commit that fails at the end is tried again; as long as a push consumer's handlers have
+
 
 class Assignment:
     def __init__(self, instance: ClientInstance, group: str, settings: PullSettings) -> None:
@@ -43,6 +45,7 @@ class Assignment:
         self._fetches: dict[MessageQueue, asyncio.Task[None]] = {}
         self._finished: dict[MessageQueue, int] = {}  # offsets after what earlier polls gave
         self._committed: dict[MessageQueue, int] = {}
+        self._committing = asyncio.Lock()
         self._tasks = BackgroundTasks()
         self._arrived = asyncio.Event()
         self._rebalances = Ticker("rebalance", settings.rebalance_interval, self._rebalance)
@@ -75,13 +78,11 @@ class Assignment:
         self._start_ticking()
 
     async def stop(self, *, commit: bool) -> None:
-        await self._tasks.stop()
+        async with self._committing:  # a commit that is under way ends first: the broker could take it for the last one
+            await self._tasks.stop()
         if commit:
             self._finish_poll()
-        try:
-            await self.commit(self._finished)
-        except ClientError as error:
-            log.warning("offsets not committed at the end group=%s error=%s", self.group, error)
+        await self._commit_last(self._finished, _STOP_S)
         if self._subscriptions:
             await self._instance.leave(consumer=self.group)
 
@@ -111,12 +112,23 @@ class Assignment:
 
     async def commit(self, positions: Mapping[MessageQueue, int] | None = None) -> None:
         chosen = {queue: buffer.position for queue, buffer in self.buffers.items()} if positions is None else positions
-        changed = {queue: offset for queue, offset in chosen.items() if self._committed.get(queue) != offset}
-        await asyncio.gather(*(self._commit(queue, offset) for queue, offset in changed.items()))
+        if failed := await self._commit(chosen):
+            raise next(iter(failed.values()))
 
-    async def _commit(self, queue: MessageQueue, offset: int) -> None:
-        await queue_offsets.commit(self._instance, self.group, queue, offset)
-        self._committed[queue] = offset
+    async def _commit(self, chosen: Mapping[MessageQueue, int], within: float = 0.0) -> dict[MessageQueue, ClientError]:
+        async with self._committing:
+            changed = {queue: offset for queue, offset in chosen.items() if self._committed.get(queue) != offset}
+            failed = await queue_offsets.commit_all(self._instance, self.group, changed, within=within)
+            self._committed |= {queue: offset for queue, offset in changed.items() if queue not in failed}
+        return failed
+
+    async def _commit_last(self, chosen: Mapping[MessageQueue, int], within: float = 0.0) -> None:
+        """Nobody will commit these later, so what stays uncommitted is news."""
+        for queue, error in (await self._commit(chosen, within)).items():
+            log.warning(
+                "offset not committed group=%s queue=%s offset=%d committed=%s error=%s",
+                self.group, queue, chosen[queue], self._committed.get(queue), error,
+            )  # fmt: skip
 
     async def _wait(self, timeout: float) -> None:
         """Until a buffer has something, or the time is up."""
@@ -184,12 +196,11 @@ class Assignment:
         for queue in queues:
             self._fetches.pop(queue).cancel()
             del self.buffers[queue]
-        last = {queue: self._finished.pop(queue) for queue in queues if queue in self._finished}
-        if last and self._settings.commit_interval > 0:
-            try:
-                await self.commit(last)
-            except ClientError as error:
-                log.info("offsets not committed at handover error=%s", error)
+        last = {queue: self._finished[queue] for queue in queues if queue in self._finished}
+        if self._settings.commit_interval > 0:
+            await self._commit_last(last)
+        for queue in last:
+            del self._finished[queue]  # after the commit: a stop in between still has them to commit
 
     async def _start_offset(self, queue: MessageQueue) -> int:
         committed = await queue_offsets.committed(self._instance, self.group, queue)

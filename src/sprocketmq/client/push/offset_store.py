@@ -1,6 +1,7 @@
 """Where a group's offsets are kept: on the brokers when its members share the queues, in a file when each has them all.
 
-Offsets are noted in memory as messages are settled and written by `persist`, so a crash repeats a few seconds.
+Offsets are noted in memory as messages are settled and written by `persist`, so a crash repeats a few seconds. A broker
+has answered when `persist` returns, so nothing is lost by closing the connection after it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Protocol
 
 from sprocketmq.client.cluster import queue_offsets
 from sprocketmq.client.cluster.instance import ClientInstance
-from sprocketmq.client.errors import ClientError
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.offsets import ResetOffsetBody
@@ -34,8 +34,11 @@ class OffsetStore(Protocol):
 
     def forget(self, queue: MessageQueue) -> None: ...
 
-    async def persist(self, queues: Iterable[MessageQueue] | None = None) -> None:
-        """Write what changed, of these queues or of all."""
+    async def persist(self, queues: Iterable[MessageQueue] | None = None, *, last_within: float | None = None) -> None:
+        """Write what changed, of these queues or of all.
+
+        `last_within` says that nobody will write them later: what fails is tried again for so many seconds.
+        """
         ...
 
 
@@ -46,6 +49,7 @@ class BrokerOffsets:
         self._instance, self._group = instance, group
         self._noted: dict[MessageQueue, int] = {}
         self._written: dict[MessageQueue, int] = {}
+        self._one_at_a_time = asyncio.Lock()
 
     async def read(self, queue: MessageQueue) -> int | None:
         offset = await queue_offsets.committed(self._instance, self._group, queue)
@@ -63,20 +67,18 @@ class BrokerOffsets:
         self._noted.pop(queue, None)
         self._written.pop(queue, None)
 
-    async def persist(self, queues: Iterable[MessageQueue] | None = None) -> None:
-        chosen = list(self._noted) if queues is None else [queue for queue in queues if queue in self._noted]
-        changed = [queue for queue in chosen if self._noted[queue] != self._written.get(queue)]
-        results = await asyncio.gather(*(self._write(queue) for queue in changed), return_exceptions=True)
-        for queue, result in zip(changed, results, strict=True):
-            if isinstance(result, ClientError):
-                log.info("offset not committed queue=%s error=%s", queue, result)
-            elif isinstance(result, BaseException):
-                raise result
-
-    async def _write(self, queue: MessageQueue) -> None:
-        offset = self._noted[queue]
-        await queue_offsets.commit(self._instance, self._group, queue, offset)
-        self._written[queue] = offset
+    async def persist(self, queues: Iterable[MessageQueue] | None = None, *, last_within: float | None = None) -> None:
+        chosen = None if queues is None else set(queues)
+        async with self._one_at_a_time:
+            noted = {queue: offset for queue, offset in self._noted.items() if chosen is None or queue in chosen}
+            changed = {queue: offset for queue, offset in noted.items() if offset != self._written.get(queue)}
+            failed = await queue_offsets.commit_all(self._instance, self._group, changed, within=last_within or 0.0)
+            self._written |= {queue: offset for queue, offset in changed.items() if queue not in failed}
+        level = logging.INFO if last_within is None else logging.WARNING  # the next tick tries again, or nobody does
+        for queue, error in failed.items():
+            has = self._written.get(queue)
+            log.log(level, "offset not committed group=%s queue=%s offset=%d committed=%s error=%s",
+                    self._group, queue, changed[queue], has, error)  # fmt: skip
 
 
 class FileOffsets:
@@ -100,7 +102,7 @@ class FileOffsets:
     def forget(self, queue: MessageQueue) -> None:
         """A queue that comes back goes on where it was: nothing is forgotten."""
 
-    async def persist(self, queues: Iterable[MessageQueue] | None = None) -> None:
+    async def persist(self, queues: Iterable[MessageQueue] | None = None, *, last_within: float | None = None) -> None:
         if self._dirty:
             self._dirty = False
             await asyncio.to_thread(_save, self._path, dict(self._noted))

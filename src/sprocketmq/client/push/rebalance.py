@@ -68,7 +68,12 @@ class Rebalance:
                 self._take_up(queue)
 
     async def stop(self) -> None:
-        """Pull no more, let running handlers end, commit, and give the locks back."""
+        """Pull no more, let running handlers end, commit, and give the locks back.
+
+        Handlers and commit share the grace of the stop; a commit has at least one try.
+        """
+        loop, grace = asyncio.get_running_loop(), self._running.settings.stop_timeout
+        deadline = loop.time() + grace
         async with self._one_at_a_time:
             for task in self._pulls.values():
                 task.cancel()
@@ -76,13 +81,13 @@ class Rebalance:
             for queue in queues:
                 queue.drop(abandon=False)
             try:
-                async with asyncio.timeout(self._running.settings.stop_timeout):
+                async with asyncio.timeout_at(deadline):
                     await asyncio.gather(*(queue.settled() for queue in queues))
             except TimeoutError:
-                log.warning("handlers still run after %g s, they are left behind", self._running.settings.stop_timeout)
+                log.warning("handlers still run after %g s, they are left behind", grace)
             for queue in queues:
                 self._running.settle(queue, ())
-            await self._running.store.persist()
+            await self._running.store.persist(last_within=max(deadline - loop.time(), 0.0))
             if self._locking:
                 await self._locks.unlock(self.queues)
             self.queues.clear()
@@ -131,7 +136,7 @@ class Rebalance:
         for queue in queues:
             self._pulls.pop(queue).cancel()
         await asyncio.gather(*(self._consumption.stop_queue(process) for process in processes))
-        await self._running.store.persist(queues)
+        await self._running.store.persist(queues, last_within=0.0)
         for queue in queues:
             self._running.store.forget(queue)
             log.info("queue let go group=%s queue=%s", self._running.group, queue)

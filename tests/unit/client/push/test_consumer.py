@@ -8,6 +8,7 @@ import pytest
 from tests.unit.client.fakes import FakeQueues, FakeTransport, instance, route, routes, stores, until
 
 from sprocketmq.client.cluster.instance import ClientInstance
+from sprocketmq.client.errors import TimedOut, Unreachable
 from sprocketmq.client.push import consumer as push_module
 from sprocketmq.client.push.consumer import PushConsumer
 from sprocketmq.client.push.handlers import ConsumeResult, Retry
@@ -19,6 +20,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 
 FIRST = ConsumerSettings(consume_from="first")
+QUEUE = MessageQueue("T", "a", 0)
 
 
 @pytest.fixture
@@ -74,6 +76,45 @@ async def test_consumes_every_queue_and_commits_at_the_end(transport: FakeTransp
         assert made.assignment() == {MessageQueue("T", "a", 0), MessageQueue("T", "a", 1)}
     assert broker.committed["T", 0] == broker.committed["T", 1] == 3
     assert transport.commands(RequestCode.UNREGISTER_CLIENT)
+
+
+async def test_a_commit_that_fails_at_the_stop_is_tried_again(transport: FakeTransport) -> None:
+    broker, handler = FakeQueues(transport, queues=1), Collector()
+    broker.append(b"x")
+
+    def update(address: str, command: Command) -> Command:
+        if len(transport.commands(RequestCode.UPDATE_CONSUMER_OFFSET)) == 1:
+            raise TimedOut("no answer")
+        return broker.update_offset(address, command)
+
+    transport.answers[RequestCode.UPDATE_CONSUMER_OFFSET] = update
+    settings = ConsumerSettings(consume_from="first", persist_interval=3600, stop_timeout=60)
+    async with consumer(handler, settings=settings):
+        await handler.wait(1)
+        assert broker.committed == {}
+    assert broker.committed["T", 0] == 1
+    order = [command.code for _, command in transport.asked]
+    last_commit = len(order) - order[::-1].index(RequestCode.UPDATE_CONSUMER_OFFSET)
+    assert RequestCode.UNREGISTER_CLIENT not in order[:last_commit]
+
+
+async def test_what_stays_uncommitted_after_the_stop_is_told(
+    transport: FakeTransport, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker, handler = FakeQueues(transport, queues=1), Collector()
+    broker.append(b"x")
+    broker.committed["T", 0] = 0
+
+    def update(address: str, _command: Command) -> Command:
+        raise Unreachable(address, "gone")
+
+    transport.answers[RequestCode.UPDATE_CONSUMER_OFFSET] = update
+    settings = ConsumerSettings(consume_from="first", persist_interval=3600, stop_timeout=0.0)
+    async with consumer(handler, settings=settings) as made:
+        await handler.wait(1)
+        await until(lambda: made.consumed_offsets("T") == {QUEUE: 1})
+    told = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert any(f"not committed group=g queue={QUEUE} offset=1 committed=0" in each for each in told)
 
 
 async def test_goes_on_where_the_group_was(transport: FakeTransport) -> None:
