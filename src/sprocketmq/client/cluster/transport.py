@@ -1,4 +1,4 @@
-"""Requests to brokers and nameservers, with the client's own errors. The only module that knows `remoting`."""
+"""Requests to brokers and nameservers over `remoting`, whose errors become the client's own here."""
 
 from __future__ import annotations
 
