@@ -1,5 +1,6 @@
-"""Compiles the hot modules named in pyproject.toml when that is possible, and installs them as Python when not.
+"""Compiles the hot modules when that is possible, and installs them as Python when not.
 
+A module is hot when its first line speaks to Cython (`# cython: ...`), wherever it lies.
 SPROCKETMQ_PURE=1 skips the compiler on purpose.
 """
 
@@ -7,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,17 @@ def say(line: str) -> None:
     print(f"warning: sprocketmq: {line}", file=sys.stderr)
 
 
-def hot_modules() -> list[str]:
-    settings = tomllib.loads((HERE / "pyproject.toml").read_text())
-    modules: list[str] = settings["tool"]["sprocketmq"]["hot-modules"]
-    return modules
+def hot_sources() -> list[Path]:
+    return sorted(path.relative_to(HERE) for path in (HERE / "src").rglob("*.py") if is_hot(path))
+
+
+def is_hot(source: Path) -> bool:
+    with source.open(encoding="utf-8") as lines:
+        return lines.readline().startswith("# cython:")
+
+
+def module_name(source: Path) -> str:
+    return ".".join(source.with_suffix("").parts[1:])
 
 
 def extensions() -> list[Extension]:
@@ -37,8 +44,7 @@ def extensions() -> list[Extension]:
         say("no Cython, the hot modules are installed as plain Python")
         return []
     sources = [
-        Extension(name, [str(Path("src", *name.split(".")).with_suffix(".py"))], extra_compile_args=["-O2", "-g0"])
-        for name in hot_modules()
+        Extension(module_name(source), [str(source)], extra_compile_args=["-O2", "-g0"]) for source in hot_sources()
     ]
     directives = {"language_level": 3, "boundscheck": False, "wraparound": False, "initializedcheck": False}
     threads = (os.cpu_count() or 0) if sys.platform == "linux" else 0  # elsewhere each would run this file again

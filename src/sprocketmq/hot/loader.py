@@ -19,9 +19,6 @@ from types import ModuleType
 
 _PACKAGE_ROOT = Path(__file__).resolve().parents[1]
 
-#: Declarations that are compiled into the modules which use them, and have no extension module of their own.
-_HEADERS_ONLY = {"memory", "octets", "sysflag", "tuples"}
-
 
 class _SourceFinder:  # no base class: importlib.abc would cost every start 30 ms
     """Finds our modules by their source only; packages and foreign modules are left to the others."""
@@ -49,13 +46,22 @@ def install_if_asked() -> None:
 
 def find_misfit(root: Path) -> str | None:
     """What keeps the compiled modules under `root` from fitting together; None when nothing does."""
-    built = {Path(path.parent, path.name.partition(".")[0]) for path in root.rglob("*.so")}
+    built: set[Path] = set()
+    declared: list[Path] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        built.update(Path(folder, name.partition(".")[0]) for name in names if name.endswith(".so"))
+        declared += [Path(folder, name[:-4]) for name in names if name.endswith(".pxd")]
     if not built:
         return None
-    for header in root.rglob("*.pxd"):
-        if header.stem not in _HEADERS_ONLY and header.with_suffix("") not in built:
-            return f"{header.stem} is not compiled and others are"
-    return None
+    missing = (module for module in declared if module not in built and _is_hot(module.with_suffix(".py")))
+    return next((f"{module.name} is not compiled and others are" for module in missing), None)
+
+
+def _is_hot(source: Path) -> bool:
+    """Whether setup.py makes an extension of it; other declarations are compiled into the modules which use them."""
+    with source.open("rb") as lines:
+        return lines.readline().startswith(b"# cython:")
 
 
 def form() -> str:
