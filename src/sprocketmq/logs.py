@@ -22,10 +22,13 @@ _PACKAGE = "sprocketmq"
 
 
 class Events:
-    """The log of one module: `events.info("broker registered", broker=name, peer=connection.peer)`."""
+    """One log: `events.info("broker registered", broker=name, peer=connection.peer)`.
 
-    def __init__(self, module: str) -> None:
-        self._logger = logging.getLogger(module)
+    Its name is spelled out (`sprocketmq.broker.send`), for operators search by it: it stays when a module moves.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
 
     def debug(self, event: str, **fields: object) -> None:
         self._log(logging.DEBUG, event, fields)

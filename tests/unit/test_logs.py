@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import logging
 import re
 from collections.abc import Iterator
@@ -90,3 +91,18 @@ def test_without_a_file_events_go_to_stderr(capsys: pytest.CaptureFixture[str]) 
 )
 def test_a_peer_cannot_forge_a_line(value: object, text: str) -> None:
     assert quoted(value) == text
+
+
+def test_names_of_logs_stay_when_files_move() -> None:
+    """Operators search and filter by them, so each is spelled out and does not follow the module's place."""
+    package = Path(logs.__file__).parent
+    for source in package.rglob("*.py"):
+        calls = [node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.Call)]
+        made = [call for call in calls if ast.unparse(call.func) in ("Events", "logging.getLogger", "getLogger")]
+        if source != Path(logs.__file__):
+            assert [name for name in map(_literal, made) if not name.startswith("sprocketmq.")] == [], source
+
+
+def _literal(call: ast.Call) -> str:
+    name = call.args[0] if call.args else None
+    return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ast.unparse(call)

@@ -59,7 +59,7 @@ from sprocketmq.store.files.config_files import (
 from sprocketmq.store.files.files import Clock, Disk, Files, SystemClock
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.broker")
 
 _CLIENT_SCAN_SECONDS = 10.0
 _FILTER_SAVE_SECONDS = 10.0

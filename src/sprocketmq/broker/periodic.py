@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sprocketmq.logs import Events
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.periodic")
 
 
 class Periodic:

@@ -35,7 +35,7 @@ from sprocketmq.protocol.headers.nameserver import (
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.remoting.admin_access import AdminAccess
 
-events = Events(__name__)
+events = Events("sprocketmq.nameserver.admin")
 
 
 class AdminProcessors:

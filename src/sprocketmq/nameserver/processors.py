@@ -37,7 +37,7 @@ from sprocketmq.protocol.headers.nameserver import (
 from sprocketmq.protocol.rocketmq_versions import V3_0_11, V4_9_4
 from sprocketmq.remoting import Connection, Handler, ProcessorTable, Reply
 
-events = Events(__name__)
+events = Events("sprocketmq.nameserver.processors")
 
 _UNIT, _UNIT_SUBSCRIPTION = 1, 2
 _ZONE = "__ZONE_NAME"

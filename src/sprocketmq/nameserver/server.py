@@ -23,7 +23,7 @@ from sprocketmq.protocol.header import to_ext_fields
 from sprocketmq.protocol.headers.ha import NotifyMinBrokerIdChangeRequestHeader
 from sprocketmq.remoting import Connection, ProcessorTable, RemotingServer
 
-events = Events(__name__)
+events = Events("sprocketmq.nameserver.server")
 
 
 class Nameserver:

@@ -12,7 +12,7 @@ from sprocketmq.logs import Events
 from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.properties_file import format_properties, parse_properties
 
-events = Events(__name__)
+events = Events("sprocketmq.nameserver.settings")
 
 
 class Settings:

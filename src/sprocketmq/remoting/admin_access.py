@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sprocketmq.remoting.connection import Connection
     from sprocketmq.remoting.handlers import Handler, Reply
 
-events = Events(__name__)
+events = Events("sprocketmq.remoting.access")
 
 
 class AdminAccess:

@@ -27,7 +27,7 @@ from sprocketmq.remoting.traffic import Traffic
 if TYPE_CHECKING:
     from sprocketmq.remoting.connections import ConnectionRegistry
 
-events = Events(__name__)
+events = Events("sprocketmq.remoting.connection")
 
 #: So many requests are worth a write of their own: the peer begins with them while we go on.
 _MANY_PARTS = 32

@@ -25,7 +25,7 @@ from sprocketmq.protocol.frame.decoder import encode_frame
 if TYPE_CHECKING:
     from sprocketmq.remoting.connection import Connection
 
-events = Events(__name__)
+events = Events("sprocketmq.remoting.processors")
 
 Frame: TypeAlias = bytes | list[bytes]
 Reply: TypeAlias = Command | Frame | None

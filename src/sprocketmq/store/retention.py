@@ -26,7 +26,7 @@ from sprocketmq.store.queue.table import QueueTable
 _HOUR_MS = 3_600_000
 _MANUAL_ROUNDS = 20
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("sprocketmq.store.retention")
 
 
 class Cleaner:

@@ -34,7 +34,7 @@ from sprocketmq.store.retention import Cleaner
 
 LOCAL_HOST = bytes([127, 0, 0, 1]) + (10911).to_bytes(4, "big")
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("sprocketmq.store.store")
 
 
 class MessageStore:

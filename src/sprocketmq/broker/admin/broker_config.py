@@ -18,7 +18,7 @@ from sprocketmq.protocol.headers.broker import GetBrokerConfigResponseHeader
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.files.files import Clock
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.admin.settings")
 
 
 class SettingProcessors:

@@ -31,7 +31,7 @@ from sprocketmq.protocol.record.ids import decode_offset_message_id
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.admin.client_relay")
 
 RELAY_SECONDS = 10.0
 STATUS_SECONDS = 5.0

@@ -25,7 +25,7 @@ from sprocketmq.protocol.headers.group import (
 from sprocketmq.remoting import Connection, Peer, ProcessorTable, Reply
 from sprocketmq.store.files.config_files import SubscriptionGroups
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.admin.groups")
 
 
 class GroupProcessors:

@@ -24,7 +24,7 @@ from sprocketmq.store.files.files import Clock
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.admin.half_messages")
 
 
 class HalfMessageProcessors:

@@ -36,7 +36,7 @@ from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.admin.offsets")
 
 #: Stands for an offset that must not be used.
 NOT_CORRECT = (1 << 63) - 1

@@ -18,7 +18,7 @@ from sprocketmq.protocol.headers.ha import ResetMasterFlushOffsetHeader
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.admin.replication")
 
 
 class ReplicationProcessors:

@@ -14,7 +14,7 @@ from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.admin.rocksdb")
 
 _IN_PROGRESS = 2
 _CONFIG_TYPES = frozenset({"topics", "subscriptiongroups", "consumeroffsets"})

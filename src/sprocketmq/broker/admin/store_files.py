@@ -19,7 +19,7 @@ from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.admin.files")
 
 #: Most entries of a queue in one answer.
 MAX_ENTRIES = 10_000

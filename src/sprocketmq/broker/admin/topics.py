@@ -39,7 +39,7 @@ from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.remoting import Connection, Peer, ProcessorTable, Reply
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.admin.topics")
 
 MAX_QUEUES = 65_535
 

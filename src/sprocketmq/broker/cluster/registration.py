@@ -28,7 +28,7 @@ from sprocketmq.protocol.header import to_ext_fields
 from sprocketmq.protocol.headers.nameserver import RegisterBrokerRequestHeader, UnRegisterBrokerRequestHeader
 from sprocketmq.remoting import RemotingClient
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.registration")
 
 #: For the first registration the start waits so long, and for the last one the stop.
 _PATIENCE_SECONDS = 3.0

@@ -29,7 +29,7 @@ from sprocketmq.store.queue.ext_format import is_ext_address
 from sprocketmq.store.queue.format import QueueEntry
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.delay")
 
 #: Deliveries in one turn of the loop: a backlog must not keep clients waiting.
 TURN = 200

@@ -48,7 +48,7 @@ from sprocketmq.store.timer.link import tally_units
 from sprocketmq.store.timer.log import DEFAULT, DELETE, ROLL, UNIT_SIZE, TimerCheck, TimerLog, Unit, read_timer_check
 from sprocketmq.store.timer.wheel import NONE, SLOTS, TimerWheel
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.delay")
 
 #: Messages in one turn of the loop.
 TURN = 200

@@ -24,7 +24,7 @@ from sprocketmq.protocol.headers.client import GetConsumerListByGroupRequestHead
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.files.files import Clock
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.heartbeat")
 
 _FINGERPRINT = "heartbeat fingerprint"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sprocketmq.logs import Events
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.exporter")
 
 _MAX_REQUEST_BYTES = 8192
 _REQUEST_SECONDS = 5.0

@@ -37,7 +37,7 @@ from sprocketmq.remoting import Connection, ProcessorTable, RemotingClient, Repl
 from sprocketmq.store.files.config_files import ConfigFile, json_object
 from sprocketmq.store.files.files import Files
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.pop")
 
 _STRATEGIES: dict[str, Allocation] = {
     strategy.name: strategy for strategy in (Averagely(), AveragelyByCircle(), ConsistentHash())

@@ -25,7 +25,7 @@ from sprocketmq.logs import Events
 from sprocketmq.store.files.config_files import json_file
 from sprocketmq.store.files.files import Clock, Files
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.pop")
 
 
 class PopOrder:

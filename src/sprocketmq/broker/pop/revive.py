@@ -32,7 +32,7 @@ from sprocketmq.store.files.files import Clock
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.pop")
 
 GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
 #: A check point comes this much before its time, and waits this long after it for acknowledgements.

@@ -19,7 +19,7 @@ from sprocketmq.protocol.record.properties import KEYS, TAGS
 from sprocketmq.store.files.files import Clock
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.pull")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from sprocketmq.logs import Events
 from sprocketmq.remoting import Connection
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.send")
 
 #: Makes the answer, given its code and remark.
 Encode = Callable[[int, str | None], bytes]

@@ -24,7 +24,7 @@ from sprocketmq.protocol.bodies.mapping import (
 from sprocketmq.store.files.config_files import ConfigFile
 from sprocketmq.store.files.files import Clock
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.static_topic")
 
 
 class LogicalQueue(NamedTuple):

@@ -27,7 +27,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.store.files.files import Clock
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.static_topic")
 
 #: Seconds between two looks at the clock.
 CLEAN_SECONDS = 300.0

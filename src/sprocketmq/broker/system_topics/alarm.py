@@ -12,7 +12,7 @@ from collections.abc import Callable
 from sprocketmq.logs import Events
 from sprocketmq.store.files.files import Clock
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.system_topics")
 
 MAX_SLEEP_SECONDS = 30.0
 _AFTER_FAILURE_MS = 1000

@@ -19,7 +19,7 @@ from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.system_topics")
 
 #: A put that is refused so will be refused again: the message itself is at fault.
 HOPELESS = frozenset({PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED})

@@ -18,7 +18,7 @@ from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageMode
 from sprocketmq.remoting import Connection
 from sprocketmq.store.files.files import Clock
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.clients")
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
 from sprocketmq.store.files.config_files import ConfigFile, SubscriptionGroups
 from sprocketmq.store.files.files import Clock
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.groups")
 
 #: Groups that every broker has, as RocketMQ makes them.
 INITIAL_GROUPS = (

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from sprocketmq.logs import Events
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.tables")
 
 #: Seconds between two saves, at least; and saving may take one part in so many of the time.
 SHORTEST_REST = 0.02

@@ -20,7 +20,7 @@ from sprocketmq.protocol.names import is_retry_topic
 from sprocketmq.store.files.config_files import BloomBits, ConfigFile, ConsumerFilter, ConsumerFilters, TopicFilters
 from sprocketmq.store.files.files import Clock
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.filters")
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from sprocketmq.protocol.bodies.topic import PERM_INHERIT, PERM_READ, PERM_WRITE
 from sprocketmq.store.files.config_files import ConfigFile, Topics
 from sprocketmq.store.files.files import Clock
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.topics")
 
 READ_WRITE = PERM_READ | PERM_WRITE
 INHERITED = READ_WRITE | PERM_INHERIT

@@ -38,7 +38,7 @@ from sprocketmq.store.files.files import Clock
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.transaction")
 
 #: Checks in one turn of the loop.
 TURN = 100

@@ -33,7 +33,7 @@ from sprocketmq.protocol.record.properties import (
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.store import MessageStore
 
-events = Events(__name__)
+events = Events("sprocketmq.broker.transaction")
 
 GROUP = "CID_RMQ_SYS_TRANS"
 QUEUE = 0

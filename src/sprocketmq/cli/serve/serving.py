@@ -21,7 +21,7 @@ from sprocketmq.config import unknown_keys
 from sprocketmq.logs import Events
 from sprocketmq.remoting.config import ServerConfig
 
-events = Events(__name__)
+events = Events("sprocketmq.cli.serving")
 
 READY = " ready on "
 

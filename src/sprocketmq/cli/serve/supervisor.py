@@ -20,7 +20,7 @@ from sprocketmq.cli.serve.serving import READY, SUPERVISOR_FD
 from sprocketmq.errors import SprocketError
 from sprocketmq.logs import Events
 
-events = Events(__name__)
+events = Events("sprocketmq.cli.supervisor")
 
 
 @dataclass(frozen=True, slots=True)

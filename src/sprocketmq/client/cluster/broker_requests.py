@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sprocketmq.client.cluster.instance import ClientInstance
     from sprocketmq.client.cluster.member_protocols import ConsumerMember
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.broker_requests")
 
 
 class PushedRequests:

@@ -27,7 +27,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.remoting.handlers import ProcessorTable
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.cluster.instance")
 
 INNER_PRODUCER = "CLIENT_INNER_PRODUCER"
 _GOODBYE_S = 1.0

@@ -14,7 +14,7 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol import bodies
 from sprocketmq.protocol.bodies import codec
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.cluster.routes")
 
 
 @dataclass

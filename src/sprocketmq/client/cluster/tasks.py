@@ -9,7 +9,7 @@ from typing import Any
 
 from sprocketmq.client.errors import Closed
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.cluster.tasks")
 
 
 class BackgroundTasks:

@@ -17,7 +17,7 @@ from sprocketmq.remoting.client import RemotingClient
 from sprocketmq.remoting.connection import Connection
 from sprocketmq.remoting.handlers import ProcessorTable
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.cluster.transport")
 
 _ONEWAY_S = 3.0
 

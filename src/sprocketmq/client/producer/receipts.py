@@ -24,7 +24,7 @@ if not cython.compiled:
     from sprocketmq.hot.octets import put_hex16, text
     from sprocketmq.hot.tuples import tuple_of
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.producer.receipts")
 
 
 class BatchReceipts:

@@ -31,7 +31,7 @@ from sprocketmq.protocol.message_queue import MessageQueue
 if TYPE_CHECKING:
     import pyarrow as pa
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.pull.assignment")
 
 _STOP_S = 10.0  # in which a commit that fails at the end is tried again; as long as a push consumer's handlers have
 

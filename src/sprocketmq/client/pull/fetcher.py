@@ -14,7 +14,7 @@ from sprocketmq.client.pull.buffer import QueueBuffer
 from sprocketmq.client.settings import PullSettings
 from sprocketmq.codes import ResponseCode
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.pull.fetcher")
 
 _FLOW_CONTROL_S = 0.02
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from sprocketmq.client.received import ReceivedMessage
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.push.handlers")
 
 
 class ConsumeResult(Enum):

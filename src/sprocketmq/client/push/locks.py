@@ -14,7 +14,7 @@ from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody, UnlockBatchRequestBody
 from sprocketmq.protocol.message_queue import MessageQueue
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.push.locks")
 
 
 class QueueLocks:

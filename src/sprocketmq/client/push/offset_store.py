@@ -20,7 +20,7 @@ from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.offsets import ResetOffsetBody
 from sprocketmq.protocol.message_queue import MessageQueue
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.push.offset_store")
 
 
 class OffsetStore(Protocol):

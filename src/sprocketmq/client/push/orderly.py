@@ -13,7 +13,7 @@ from sprocketmq.client.push.handlers import Outcome
 from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.received import ReceivedMessage
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.push.orderly")
 
 
 class OrderlyConsumption:

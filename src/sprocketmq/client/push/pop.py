@@ -26,7 +26,7 @@ from sprocketmq.protocol.headers.pop import (
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import is_retry_topic
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.push.pop")
 
 ANY_QUEUE = -1
 _EMPTY = frozenset({

@@ -18,7 +18,7 @@ from sprocketmq.codes import ResponseCode
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import is_retry_topic
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.push.pull_loop")
 
 _FLOW_CONTROL_S = 0.02
 _UNKNOWN_HERE = frozenset({int(ResponseCode.SUBSCRIPTION_NOT_EXIST), int(ResponseCode.SUBSCRIPTION_NOT_LATEST)})

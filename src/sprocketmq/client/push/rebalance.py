@@ -14,7 +14,7 @@ from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.push.pull_loop import PullLoop
 from sprocketmq.protocol.message_queue import MessageQueue
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.push.rebalance")
 
 QUIET = logging.DEBUG  # a topic that nobody has sent to yet is no news
 

@@ -22,7 +22,7 @@ from sprocketmq.protocol.names import retry_topic
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.sysflag import BODY_MASK
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.push.retries")
 
 MAX_TRIES = 16
 _FIRST_LEVEL = 3

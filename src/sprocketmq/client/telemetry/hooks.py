@@ -17,7 +17,7 @@ from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.protocol.message_queue import MessageQueue
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.telemetry.hooks")
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.telemetry.hooks import ConsumeContext, SendContext
 from sprocketmq.protocol.names import TRACE_TOPIC
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.client.telemetry.trace")
 
 FLUSH_S = 5.0
 BATCH = 10

@@ -23,7 +23,7 @@ from sprocketmq.store.view.store import FOREVER
 if TYPE_CHECKING:
     import pyarrow as pa
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.spark.read.batch")
 
 
 class BatchReader(DataSourceReader):

@@ -40,7 +40,7 @@ from sprocketmq.spark.schema import check_schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.spark.read.stream")
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

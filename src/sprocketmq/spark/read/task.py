@@ -23,7 +23,7 @@ from sprocketmq.spark.worker.kept_connections import kept_cluster
 if TYPE_CHECKING:
     import pyarrow as pa
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.spark.read")
 
 #: Pulls are gathered until they hold so many bytes: an Arrow batch of 32 rows costs more than its rows.
 _BATCH_BYTES = 512 * 1024

@@ -28,7 +28,7 @@ from sprocketmq.spark.write.unique_keys import TaskIdentity, current_task, uniqu
 if TYPE_CHECKING:
     import pyarrow as pa
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sprocketmq.spark.write.sink")
 
 
 @dataclass

@@ -33,7 +33,7 @@ from sprocketmq.store.queue.table import QueueTable
 from sprocketmq.store.recovery.quarantine import Quarantined, set_aside
 from sprocketmq.store.recovery.resync import Found, record_at, records_behind, topic_and_place
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("sprocketmq.store.recovery.recovery")
 
 
 class Damage(NamedTuple):
