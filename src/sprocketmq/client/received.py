@@ -11,7 +11,7 @@ from typing import TypeVar
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.compression import decompress
-from sprocketmq.protocol.record.properties import decode_properties
+from sprocketmq.protocol.record.properties import decode_properties, split_keys
 from sprocketmq.protocol.record.record import MAGIC_V1, MAGIC_V2, Record, decode_record
 from sprocketmq.protocol.record.sysflag import compression_type
 
@@ -97,7 +97,7 @@ class ReceivedMessage:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        return tuple(self.properties.get("KEYS", "").split())
+        return tuple(split_keys(self.properties.get("KEYS", "")))
 
     @property
     def sharding_key(self) -> str | None:

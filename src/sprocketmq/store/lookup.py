@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from sprocketmq.errors import BodyError
-from sprocketmq.protocol.record.properties import KEYS, UNIQUE_KEY, decode_properties
+from sprocketmq.protocol.record.properties import KEYS, UNIQUE_KEY, decode_properties, split_keys
 from sprocketmq.protocol.record.record import Record, decode_record
 from sprocketmq.store.index.index import MAX_RESULTS, Index
 from sprocketmq.store.log.commitlog import CommitLog
@@ -139,4 +139,4 @@ def whole_record(data: memoryview) -> Record | None:
 
 def has_key(record: Record, key: str) -> bool:
     properties = decode_properties(record.properties.decode("utf-8", "replace"))
-    return properties.get(UNIQUE_KEY) == key or key in properties.get(KEYS, "").split(" ")
+    return properties.get(UNIQUE_KEY) == key or key in split_keys(properties.get(KEYS, ""))

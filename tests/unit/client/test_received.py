@@ -28,9 +28,9 @@ def test_records_of_a_pull() -> None:
 
 
 def test_properties() -> None:
-    text = encode_properties({"TAGS": "new", "KEYS": "1 2", "UNIQ_KEY": "AB", "color": "red", "__SHARDINGKEY": "s"})
+    text = encode_properties({"TAGS": "new", "KEYS": "1\t2 3", "UNIQ_KEY": "AB", "color": "red", "__SHARDINGKEY": "s"})
     (message,) = split_records(stored(b"x", 0, properties=text.encode()), "b")
-    assert (message.tag, message.keys, message.message_id, message.sharding_key) == ("new", ("1", "2"), "AB", "s")
+    assert (message.tag, message.keys, message.message_id, message.sharding_key) == ("new", ("1\t2", "3"), "AB", "s")
     assert message.properties["color"] == "red"
 
 

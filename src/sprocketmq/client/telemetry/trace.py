@@ -21,6 +21,7 @@ from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.telemetry.hooks import ConsumeContext, SendContext
 from sprocketmq.protocol.names import TRACE_TOPIC
+from sprocketmq.protocol.record.properties import split_keys
 
 log = logging.getLogger("sprocketmq.client.telemetry.trace")
 
@@ -72,7 +73,7 @@ class Tracer:
                 _KINDS.get(context.kind, 0), receipt.offset_message_id if receipt else "null",
                 "true" if context.error is None else "false",
             ),
-            (*ids.split(","), *keys.split()),
+            (*ids.split(","), *split_keys(keys)),
         )  # fmt: skip
 
     def before_consume(self, context: ConsumeContext) -> None:

@@ -19,6 +19,8 @@ if not cython.compiled:
 
 NAME_VALUE = "\x01"
 PROPERTY = "\x02"
+#: Parts the keys in KEYS. Nothing else does: a key may hold a tab or any other white space.
+KEY_SEPARATOR = " "
 
 KEYS = "KEYS"
 TAGS = "TAGS"
@@ -105,6 +107,11 @@ def is_system_property(name: str) -> bool:
 
 def encode_properties(properties: Mapping[str, str]) -> str:
     return "".join([f"{name}{NAME_VALUE}{value}{PROPERTY}" for name, value in properties.items()])
+
+
+def split_keys(text: str) -> list[str]:
+    """The keys in the value of KEYS; every reader of keys takes them from here, so that all find the same ones."""
+    return [key for key in text.split(KEY_SEPARATOR) if key]
 
 
 def decode_properties(source: str | bytes) -> dict[str, str]:

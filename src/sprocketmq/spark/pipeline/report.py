@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from sprocketmq.protocol.record.properties import KEY_SEPARATOR
 from sprocketmq.spark.pipeline.inputs import Input
 from sprocketmq.spark.pipeline.lag import lag_rows
 from sprocketmq.spark.pipeline.page import page
@@ -123,7 +124,7 @@ def _latency(frame: DataFrame) -> DataFrame:
 
 
 def _hot_keys(frame: DataFrame) -> DataFrame:
-    keys = frame.select("topic", f.explode(f.split("keys", " ")).alias("key")).where("key != ''")
+    keys = frame.select("topic", f.explode(f.split("keys", KEY_SEPARATOR)).alias("key")).where("key != ''")
     return keys.groupBy("topic", "key").agg(f.count("*").alias("messages")).orderBy(f.desc("messages")).limit(20)
 
 

@@ -1,5 +1,5 @@
 # The C types of dispatch.py.
-from sprocketmq.hot.octets cimport cut, find, i32, i64, is_ascii, same, text
+from sprocketmq.hot.octets cimport cut, i32, i64, is_ascii, same, text
 from sprocketmq.protocol.record.record cimport FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
 from sprocketmq.protocol.record.record cimport Layout as RecordLayout
 from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
@@ -9,9 +9,6 @@ from sprocketmq.store.dispatch.property_scan cimport PropertyScan
 from sprocketmq.store.queue.cursor cimport QueueCursor, is_tearable
 
 import cython
-
-cdef enum:
-    _SPACE = 32
 
 
 cdef class Dispatcher:
@@ -71,7 +68,7 @@ cdef class Dispatcher:
         self, QueueCursor cursor, const unsigned char* p, long long commit_offset, long long store_timestamp
     ) except -1
 
-    @cython.locals(found=PropertyScan, at=Py_ssize_t, stop=Py_ssize_t)
+    @cython.locals(found=PropertyScan, at=Py_ssize_t)
     cdef int put_keys(
         self, IndexCursor index, QueueCursor cursor, const unsigned char* p, long long commit_offset,
         long long store_timestamp,

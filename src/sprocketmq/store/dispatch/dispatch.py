@@ -29,12 +29,9 @@ from sprocketmq.store.queue.cursor import QueueCursor, is_tearable
 
 if not cython.compiled:
     from sprocketmq.hot.memory import Pointer, as_int32, ascii_hash, pointer
-    from sprocketmq.hot.octets import cut, find, i32, i64, is_ascii, same, text
+    from sprocketmq.hot.octets import cut, i32, i64, is_ascii, same, text
     from sprocketmq.protocol.record.record import FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
     from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
-
-if not cython.compiled:
-    _SPACE = 32
 
 OpenQueue = Callable[[str, int], QueueCursor]
 OnDispatch = Callable[[str, int, int, int, int, bytes], object]
@@ -197,13 +194,9 @@ class Dispatcher:
         if found.unique_at >= 0:
             self.put_key(index, cursor, p, found.unique_at, found.unique_end, commit_offset, store_timestamp)
         at = found.keys_at
-        while 0 <= at < found.keys_end:
-            stop = find(p, _SPACE, at, found.keys_end)
-            if stop < 0:
-                stop = found.keys_end
-            if stop > at:
-                self.put_key(index, cursor, p, at, stop, commit_offset, store_timestamp)
-            at = stop + 1
+        while found.next_key(p, at):
+            self.put_key(index, cursor, p, found.key_at, found.key_end, commit_offset, store_timestamp)
+            at = found.key_end + 1
 
     def put_key(
         self, index: IndexCursor, cursor: QueueCursor, p: Pointer, at: int, end: int, commit_offset: int,

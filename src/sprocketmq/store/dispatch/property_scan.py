@@ -1,5 +1,8 @@
 # cython: annotation_typing=False
-"""Where a record's properties have the values that queues and index need: TAGS, KEYS, UNIQ_KEY and DELAY."""
+"""Where a record's properties have the values that queues and index need: TAGS, KEYS, UNIQ_KEY and DELAY.
+
+`next_key` is `protocol.properties.split_keys` for text that is not decoded: both part the keys in the same places.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ if not cython.compiled:
 _TAGS, _KEYS, _DELAY, _UNIQUE_KEY = b"TAGS\x01", b"KEYS\x01", b"DELAY\x01", b"UNIQ_KEY\x01"
 if not cython.compiled:
     _PROPERTY_END = 2
+    _KEY_END = 0x20
 
 
 class PropertyScan:
@@ -23,6 +27,7 @@ class PropertyScan:
     def __init__(self) -> None:
         self.tags_at = self.keys_at = self.delay_at = self.unique_at = -1
         self.tags_end = self.keys_end = self.delay_end = self.unique_end = -1
+        self.key_at = self.key_end = -1
 
     def scan(self, p: Pointer, at: int, end: int) -> None:
         """Note where p[at:end] has its values; of two with one name the later counts."""
@@ -45,6 +50,18 @@ class PropertyScan:
             self.delay_at, self.delay_end = at + shared.delay_at, at + shared.delay_end
         if shared.unique_at >= 0:
             self.unique_at, self.unique_end = at + shared.unique_at, at + shared.unique_end
+
+    def next_key(self, p: Pointer, at: int) -> bool:
+        """Note as `key_at` and `key_end` where the first of the user's keys is that begins at `at` or later."""
+        while 0 <= at < self.keys_end:
+            stop = find(p, _KEY_END, at, self.keys_end)
+            if stop < 0:
+                stop = self.keys_end
+            if stop > at:
+                self.key_at, self.key_end = at, stop
+                return True
+            at = stop + 1
+        return False
 
     def note(self, p: Pointer, at: int, stop: int) -> None:
         first = p[at]

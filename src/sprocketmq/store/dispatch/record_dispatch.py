@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sprocketmq.protocol.names import SCHEDULE_TOPIC
 from sprocketmq.protocol.record.hashing import index_key_hash, tags_code
-from sprocketmq.protocol.record.properties import DELAY, KEYS, TAGS, UNIQUE_KEY, decode_properties
+from sprocketmq.protocol.record.properties import DELAY, KEYS, TAGS, UNIQUE_KEY, decode_properties, split_keys
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.protocol.record.sysflag import TRANSACTION_PREPARED, TRANSACTION_ROLLBACK, transaction_type
 from sprocketmq.store.files.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
@@ -41,7 +41,7 @@ def index_keys(record: Record, properties: dict[str, str]) -> list[str]:
     if transaction_type(record.sys_flag) == TRANSACTION_ROLLBACK:
         return []
     unique = properties.get(UNIQUE_KEY)
-    return [*([unique] if unique else []), *properties.get(KEYS, "").split()]
+    return [*([unique] if unique else []), *split_keys(properties.get(KEYS, ""))]
 
 
 def key_hashes(record: Record, properties: dict[str, str]) -> list[int]:

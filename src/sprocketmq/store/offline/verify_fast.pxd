@@ -1,5 +1,5 @@
 # The C types of agreement.py.
-from sprocketmq.hot.octets cimport cut, find, i32, i64, is_ascii, le32, put_le32, same
+from sprocketmq.hot.octets cimport cut, i32, i64, le32, put_le32, same
 from sprocketmq.protocol.record.record cimport WHOLE, Layout
 from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sprocketmq.store.dispatch.dispatch cimport text_hash
@@ -11,7 +11,6 @@ import cython
 cdef enum:
     ENTRY_SIZE = 20
     INDEX_ENTRY_SIZE = 20
-    _SPACE = 32
 
 
 @cython.final
@@ -72,8 +71,7 @@ cdef class Agreement:
     ) except -1
 
     @cython.locals(
-        found=PropertyScan, index=IndexLane, seconds=cython.longlong, value=cython.uint, at=Py_ssize_t, end=Py_ssize_t,
-        stop=Py_ssize_t,
+        found=PropertyScan, index=IndexLane, seconds=cython.longlong, value=cython.uint, at=Py_ssize_t,
     )
     cdef bint has_keys(
         self, Lane lane, const unsigned char* p, long long commit_offset, long long store_timestamp
@@ -87,9 +85,6 @@ cdef class Agreement:
 
 
 cpdef long long index_seconds(long long store_timestamp, long long begin_timestamp) noexcept
-
-@cython.locals(keys=str)
-cdef bint is_plain(const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except -1
 
 @cython.locals(
     chains=list, wrong_heads=list, q=cython.p_uchar, h=cython.p_uchar, e=cython.p_uchar, used=Py_ssize_t,

@@ -23,14 +23,12 @@ from sprocketmq.store.dispatch.property_scan import PropertyScan
 
 if not cython.compiled:
     from sprocketmq.hot.memory import Pointer, as_int32, pointer
-    from sprocketmq.hot.octets import cut, find, i32, i64, is_ascii, le32, put_le32, same
+    from sprocketmq.hot.octets import cut, i32, i64, le32, put_le32, same
     from sprocketmq.protocol.record.record import WHOLE
     from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
     from sprocketmq.store.dispatch.dispatch import text_hash
     from sprocketmq.store.index.format import INDEX_ENTRY_SIZE
     from sprocketmq.store.queue.format import ENTRY_SIZE
-
-    _SPACE = 32
 
 
 class Lane:
@@ -170,18 +168,12 @@ class Agreement:
             value = text_hash(p, found.unique_at, found.unique_end, lane.key_hash)
             if not self.is_next_key(value, commit_offset, seconds):
                 return False
-        at, end = found.keys_at, found.keys_end
-        if at < 0:
-            return True
-        if not is_plain(p, at, end):
-            return False
-        while at < end:
-            stop = find(p, _SPACE, at, end)
-            if stop < 0:
-                stop = end
-            if stop > at and not self.is_next_key(text_hash(p, at, stop, lane.key_hash), commit_offset, seconds):
+        at = found.keys_at
+        while found.next_key(p, at):
+            value = text_hash(p, found.key_at, found.key_end, lane.key_hash)
+            if not self.is_next_key(value, commit_offset, seconds):
                 return False
-            at = stop + 1
+            at = found.key_end + 1
         return True
 
     def is_next_key(self, value: int, commit_offset: int, seconds: int) -> bool:
@@ -217,18 +209,6 @@ def index_seconds(store_timestamp: int, begin_timestamp: int) -> int:
     if store_timestamp <= begin_timestamp:
         return 0
     return min((store_timestamp - begin_timestamp) // 1000, 0x7FFFFFFF)
-
-
-def is_plain(p: Pointer, at: int, end: int) -> bool:
-    """Whether nothing but spaces parts the keys: more counts as blank, in ASCII and beyond."""
-    if not is_ascii(p, at, end):
-        keys = cut(p, at, end).decode("utf-8", "replace")
-        return keys.split() == [key for key in keys.split(" ") if key]
-    while at < end:
-        if p[at] < _SPACE:
-            return False
-        at += 1
-    return True
 
 
 #: (number, stored, expected)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sprocketmq.protocol.arrow.literals import number, numbers, texts
+from sprocketmq.protocol.record.properties import split_keys
 from sprocketmq.protocol.record.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
 from sprocketmq.store.view.scan_select import Selection
 from sprocketmq.store.view.store import FOREVER
@@ -51,7 +52,7 @@ def _tests(batch: pa.RecordBatch, chosen: Selection, queued: bool) -> Iterator[A
         yield pc.is_in(batch["queueId"], numbers(chosen.queue_ids, 32))
     if chosen.keys:
         rows = zip(batch["keys"].to_pylist(), batch["uniqKey"].to_pylist(), strict=True)
-        found = [not chosen.keys.isdisjoint([unique, *(keys or "").split()]) for keys, unique in rows]
+        found = [not chosen.keys.isdisjoint([unique, *split_keys(keys or "")]) for keys, unique in rows]
         yield pa.array(found, pa.bool_())
     yield from _within(batch, "queueOffset", chosen.begin_offset, chosen.end_offset)
     yield from _within(batch, "commitLogOffset", chosen.begin_physical, chosen.end_physical)

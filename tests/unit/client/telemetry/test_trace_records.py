@@ -9,7 +9,7 @@ from sprocketmq.client.telemetry.trace import Tracer
 from sprocketmq.client.telemetry.trace_records import parse_records
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.record.properties import decode_properties
+from sprocketmq.protocol.record.properties import decode_properties, split_keys
 
 JAVA = (
     "Pub\x011700000000000\x01DefaultRegion\x01pg\x01T\x01AB12\x01tag\x01k1\x01127.0.0.1:10911\x015\x0112\x010"
@@ -34,7 +34,7 @@ async def test_what_the_tracer_writes_can_be_read() -> None:
     })  # fmt: skip
     tracer = Tracer(instance(transport), "g")
     receipt = SendReceipt(SendStatus.OK, "AB12", "7F00000100002A9F0000000000001234", MessageQueue("T", "a", 0), 0)
-    tracer.after_send(SendContext("pg", "T", [Message("T", b"x", keys="k1")], receipt=receipt, started=1, ended=2))
+    tracer.after_send(SendContext("pg", "T", [Message("T", b"x", keys="k\t1")], receipt=receipt, started=1, ended=2))
     messages = split_records(stored(b"x", 0, properties=b"UNIQ_KEY\x01AB12\x02"), "a")
     consumed = ConsumeContext("g", "T", messages, result="success", started=3, ended=3.5)
     tracer.before_consume(consumed)
@@ -46,7 +46,8 @@ async def test_what_the_tracer_writes_can_be_read() -> None:
     assert all(record.message_ids == ("AB12",) for record in records)
     assert [record.cost_ms for record in records] == [1000, None, 500]
     assert b"127.0.0.1:10911" in command.body
-    assert "AB12" in decode_properties((command.ext_fields or {})["i"])["KEYS"].split()
+    keys = split_keys(decode_properties((command.ext_fields or {})["i"])["KEYS"])
+    assert sorted(keys) == ["AB12", "k\t1"]
 
 
 async def test_a_oneway_send_leaves_no_record_but_a_failed_one_does() -> None:
