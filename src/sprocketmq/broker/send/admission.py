@@ -84,7 +84,7 @@ class SendProcessors:
         self._unique_ids = unique_ids
         self._now_ms = now_ms
         self._id_prefix = ""
-        self._straight = StraightSend(store.appender, self.detour, self._park if acks.waits else None)
+        self._straight = StraightSend(store.appender, self.detour, self._not_stored, self._park if acks.waits else None)
         self._configure(settings.current)
         self._open_or_close()
         settings.on_change.append(self._configure)

@@ -22,6 +22,7 @@ cdef class StraightSend:
     cdef public dict lanes
     cdef readonly Appender appender
     cdef public object detour
+    cdef public object refuse
     cdef public object park
     cdef public bytes suffix
     cdef readonly SendAnswers answers

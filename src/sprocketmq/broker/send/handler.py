@@ -35,6 +35,8 @@ _MULTI, _TRANSIENT, _NO_WAIT = b"INNER_MULTI_DISPATCH\x01", b"__RMQ.TRANSIENT.",
 _UNIQUE_KEY = b"UNIQ_KEY\x01"
 
 Detour = Callable[[Any, Command, SendRequest], Any]
+#: Answers a send that the store refused.
+Refuse = Callable[[Command, PutResult], Any]
 #: Keeps the answer until the message is safe.
 Park = Callable[[Any, Command, SendRequest, PutResult, bytes, Counter], None]
 
@@ -50,12 +52,13 @@ class Lane:
 class StraightSend:
     """`open` is false while every send must go the detour."""
 
-    def __init__(self, appender: Appender, detour: Detour, park: Park | None = None) -> None:
+    def __init__(self, appender: Appender, detour: Detour, refuse: Refuse, park: Park | None = None) -> None:
         self.open = True
         self.park = park
         self.lanes: dict[str, Lane] = {}
         self.appender = appender
         self.detour = detour
+        self.refuse = refuse
         self._key_at = self._key_end = 0
 
     def configure(self, id_prefix: str, region: str, trace_on: bool, suffix: bytes) -> None:
@@ -70,7 +73,7 @@ class StraightSend:
             return self.detour(connection, request, sent)
         result = self.put_batch(connection, request, sent) if sent.batch else self.put(connection, request, sent)
         if result.status != 0:
-            return self.detour(connection, request, sent)  # it is refused there for the same reason
+            return self.refuse(request, result)  # to try it again on the detour would count it twice
         counter = lane.counters[sent.queue_id]
         counter.count += result.count
         counter.size += result.size

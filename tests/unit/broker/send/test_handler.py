@@ -298,3 +298,14 @@ async def test_only_so_many_sends_wait_for_the_disk(start_broker: StartBroker) -
     broker.acks.start()
     assert (await caller.send()).code == ResponseCode.SUCCESS
     await caller.client.close(grace=0.1)
+
+
+@pytest.mark.parametrize("batch", [False, True], ids=["one", "batch"])
+async def test_a_refused_send_is_counted_once(broker: Broker, caller: Caller, batch: bool) -> None:
+    await caller.send()  # from now on the topic is admitted
+    body = bytes(broker.store.appender.max_message_size + 1)
+    code = RequestCode.SEND_BATCH_MESSAGE if batch else RequestCode.SEND_MESSAGE_V2
+    answer = await caller.send(body=body, code=code)
+    assert answer.code == ResponseCode.MESSAGE_ILLEGAL
+    assert fields(answer) == {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
+    assert broker.store.appender.failed_times == 1
