@@ -3,6 +3,9 @@
 Under SYNC_FLUSH a message is acknowledged when the log is flushed beyond it. The flush thread tells when it has moved;
 on the loop, what became safe is dispatched to the readers, and everyone who waited below it is answered. One who waited
 longer than the flush timeout is told so; the message is in the log all the same.
+
+Messages that are flushed and cannot be dispatched, say on a full disk, are acknowledged. Puts are refused then, until
+one of them finds space to dispatch what is behind: the same as where each message is dispatched when it is put.
 """
 
 from __future__ import annotations
@@ -80,7 +83,7 @@ class Acks:
         if store.failure is not None:
             self._fail_all()
             return
-        store.dispatch_ready()
+        self._dispatch()
         flushed, waiting = store.flushed_offset, self._waiting
         began = asyncio.get_running_loop().time() + self._timeout
         while waiting and waiting[0][0] <= flushed:
@@ -88,6 +91,14 @@ class Acks:
             if counter is not None:
                 counter.micros += int((began - deadline) * 1e6)
             connection.reply(encode(ResponseCode.SUCCESS, None) if success is None else success)
+
+    def _dispatch(self) -> None:
+        """What cannot be dispatched is on disk all the same: its senders are answered, and the next put tries again."""
+        try:
+            self._store.dispatch_ready()
+        except Exception as error:  # noqa: BLE001 - the edge of the loop: whatever it is, those who wait are answered
+            events.error("messages not dispatched", error, dispatched=self._store.dispatcher.dispatched_offset)
+            self._store.dispatch_failed()
 
     def _fail_all(self) -> None:
         reason = str(self._store.failure)

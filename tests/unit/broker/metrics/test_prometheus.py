@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from pathlib import Path
 
+import pytest
 from tests.unit.broker.conftest import StartBroker
-from tests.unit.broker.support import Caller, make_settings, wants
+from tests.unit.broker.support import Caller, bodies, make_settings, wants
 
+from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.send.backpressure import RESERVE_BYTES, Pressure, available_memory
 from sprocketmq.broker.send.durable_acks import Acks
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import FlushFailed
+from sprocketmq.store.files.files import Disk, DiskFile
 
 
 def test_ticks_that_stay_late_and_scarce_memory_are_pressure(tmp_path: Path) -> None:
@@ -91,6 +95,64 @@ async def test_after_a_failed_flush_nothing_is_acknowledged() -> None:
     store.failure, store.flushed_offset = FlushFailed("the disk is gone"), 10
     acks.progress()
     assert replies.sent == [b"%d the disk is gone" % ResponseCode.SERVICE_NOT_AVAILABLE]
+    acks.stop()
+
+
+class FullDisk(Disk):
+    """Takes no new queue files while it is `full`."""
+
+    full = False
+
+    def create(self, path: Path, size: int) -> DiskFile:
+        if self.full and "consumequeue" in path.parts:
+            raise OSError(errno.ENOSPC, "made to fail")
+        return super().create(path, size)
+
+
+async def test_what_a_full_disk_keeps_from_its_readers_is_acknowledged_all_the_same(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = make_settings(tmp_path, flushDiskType="SYNC_FLUSH")
+    disk = FullDisk()
+    broker = Broker(settings.current, settings.store, files=disk)
+    await broker.start()
+    caller = Caller(broker)
+    assert (await caller.send(body=b"0")).code == ResponseCode.SUCCESS
+    disk.full = True
+    stored = await asyncio.gather(*(caller.send(body=b"1", queue_id=queue_id) for queue_id in (1, 0)))
+    assert [answer.code for answer in stored] == [ResponseCode.SUCCESS] * 2
+    assert any(record.getMessage() == "messages not dispatched" for record in caplog.records)
+    assert (await caller.send(body=b"2")).code == ResponseCode.SERVICE_NOT_AVAILABLE
+    disk.full = False
+    assert (await caller.send(body=b"3")).code == ResponseCode.SUCCESS
+    assert [bodies(await caller.pull(queue_id=queue_id)) for queue_id in (0, 1)] == [[b"0", b"1", b"3"], [b"1"]]
+    await caller.client.close(grace=0.1)
+    await broker.stop()
+
+
+async def test_whatever_goes_wrong_with_the_readers_the_others_are_answered(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(SlowDisk):
+        stalled = 0
+
+        class dispatcher:
+            dispatched_offset = 0
+
+        def dispatch_ready(self) -> None:
+            raise ValueError("no reader expected this")
+
+        def dispatch_failed(self) -> None:
+            self.stalled += 1
+
+    store, replies = Broken(), Replies()
+    acks = Acks(store)  # type: ignore[arg-type]
+    acks.start()
+    for end in (10, 20, 30):
+        acks.add(end, replies, encode)  # type: ignore[arg-type]
+    store.flushed_offset = 20
+    acks.progress()
+    assert replies.sent == [b"0 None"] * 2
+    assert (len(acks), store.stalled) == (1, 1)
+    assert [record.getMessage() for record in caplog.records] == ["messages not dispatched"]
     acks.stop()
 
 
