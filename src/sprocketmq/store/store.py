@@ -206,7 +206,7 @@ class MessageStore:
         self.log.make_room(size)
 
     def dispatch_failed(self) -> None:
-        """Called by the appender: the record is safe in the log and is dispatched when there is space again."""
+        """Called by the appender or the owner: what is safe in the log is dispatched when there is space again."""
         self._stalled = True
         self.appender.inline = False
         self.appender.hold()
@@ -281,11 +281,15 @@ class MessageStore:
         self._full_indexes.append((name, header.end_timestamp))
 
     def _flush_indexes(self) -> None:
-        """An index is vouched for after the messages in it, never before; files that recovery dropped are forgotten."""
+        """An index is vouched for after the messages in it, never before; files that recovery dropped are forgotten.
+
+        Called on the flush thread, without a lock, see `QueueTable.flush`: the owner appends to this one list.
+        """
         if self.index is None:
             return
         safe = self.flusher.flushed_timestamp
-        listed, self._full_indexes = self._full_indexes, []
+        listed = self._full_indexes.copy()
+        del self._full_indexes[: len(listed)]
         full = [one for one in listed if one[0] in self.index.names]
         ready = [one for one in full if one[1] <= safe]
         self._full_indexes[:0] = full[len(ready) :]

@@ -85,10 +85,18 @@ class QueueTable:
         queue.destroy()
 
     def flush(self, least_pages: int) -> None:
-        """Sync the queues that have at least so many pages of new entries; called on the flush thread."""
-        dirty, self._dirty = self._dirty, []
-        due = [queue for queue in dirty if queue.unflushed_bytes >= least_pages * PAGE]
-        self._dirty += [queue for queue in dirty if queue.unflushed_bytes < least_pages * PAGE]
+        """Sync the queues that have at least so many pages of new entries; called on the flush thread.
+
+        The owner's thread goes on writing meanwhile, and there is no lock. This rests on the GIL, or on the lock that
+        each list has in a Python without it: `append`, `copy` and `del` of a slice are each done as a whole. So the
+        owner always appends to this one list, and what is taken off it are the queues that were copied. A queue that
+        grows while it is looked at must land on one side: it is listed once, and would never be listed again.
+        """
+        dirty = self._dirty.copy()
+        del self._dirty[: len(dirty)]
+        due: list[ConsumeQueue] = []
+        for queue in dirty:
+            (due if queue.unflushed_bytes >= least_pages * PAGE else self._dirty).append(queue)
         if len(due) <= FEW:
             for queue in due:
                 queue.sync()

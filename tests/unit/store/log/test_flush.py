@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.store.support import FakeClock, bodies, open_store, put, small
+from tests.unit.store.support import START_MS, FakeClock, bodies, open_store, put, small
 
 from sprocketmq.errors import FlushFailed, StoreFull
 from sprocketmq.store.files.config import FlushDiskType
@@ -235,4 +235,17 @@ def test_the_checkpoint_vouches_for_an_index_after_its_messages(tmp_path: Path) 
     store.flusher.flush()
     store.write_checkpoint()
     assert 0 < store.checkpoint.index_msg_timestamp < store.checkpoint.physic_msg_timestamp == clock.now
+    store.close()
+
+
+def test_an_index_that_fills_while_the_checkpoint_is_written_is_vouched_for_by_the_next(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    put(store, KEYS="k")
+    store.flush()
+    assert store.index is not None
+    append = store._full_indexes.append  # the owner's thread has got so far when the checkpoint begins
+    store.write_checkpoint()
+    append((store.index.names[0], START_MS))
+    store.write_checkpoint()
+    assert store.checkpoint.index_msg_timestamp == START_MS
     store.close()

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit.store.support import bodies, open_store, put
 
 from sprocketmq.store.files.files import Disk
-from sprocketmq.store.queue.table import FEW
+from sprocketmq.store.queue.consumequeue import ConsumeQueue
+from sprocketmq.store.queue.table import FEW, PAGE
 from sprocketmq.store.store import MessageStore
 
 
@@ -108,4 +110,41 @@ def test_a_forgotten_topic_takes_its_files_along(tmp_path: Path) -> None:
     assert store.topics() == ["Other"]
     assert not (tmp_path / "consumequeue" / "T").exists()
     assert put(store).queue_offset == 0
+    store.close()
+
+
+def test_a_queue_that_grows_while_it_is_looked_at_is_flushed_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = filled(tmp_path, 1, 1)
+    queue = store.queues.find("T", 0)
+    assert queue is not None
+
+    def looked_at(queue: ConsumeQueue) -> int:
+        size = (queue.max_offset - queue._flushed) * 20
+        for _ in range(PAGE // 20 + 1):
+            put(store)
+        return size
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ConsumeQueue, "unflushed_bytes", property(looked_at))
+        store.queues.flush(1)
+    assert queue.unflushed_bytes > PAGE
+    store.queues.flush(1)
+    assert queue.unflushed_bytes == 0
+    store.close()
+
+
+def test_a_queue_that_is_listed_while_the_list_is_taken_is_flushed_later(tmp_path: Path) -> None:
+    store = filled(tmp_path, 1, 1)
+    queue = store.queues.find("T", 0)
+    assert queue is not None
+    store.queues.flush(0)
+    append = store.queues._dirty.append  # the owner's thread has got so far in `touched` when the flush begins
+    queue.cursor.dirty = True
+    put(store)
+    store.queues.flush(0)
+    append(queue)
+    store.queues.flush(0)
+    assert queue.unflushed_bytes == 0
     store.close()
