@@ -39,6 +39,7 @@ from sprocketmq.broker.tables.group_members import ConsumerGroup, ConsumerTable,
 from sprocketmq.broker.tables.groups import GroupTable
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.broker.tables.queue_locks import LockProcessors, QueueLocks
+from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.broker.tables.sql_filters import FilterTable
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.broker.wiring import MessageKinds
@@ -91,6 +92,7 @@ class Broker:
         self.exporter: Exporter | None = None
         self.figures: list[Source] = []
         self._jobs: list[Periodic] = []
+        self._savers: list[Saver] = []
         self._started = False
 
     @property
@@ -110,9 +112,14 @@ class Broker:
 
     async def start(self) -> None:
         """Open the store and serve. Raises StoreLocked when another broker runs on the same directory."""
-        self._open()
-        self._add_processors()
-        admin.guard(self)
+        self._open_store()
+        try:
+            self._open_tables()
+            self._add_processors()
+            admin.guard(self)
+        except BaseException:
+            self._give_back()
+            raise
         try:
             await self.server.start()
             await self._open_vip_port()
@@ -129,11 +136,25 @@ class Broker:
             messages_end=self.store.log.max_offset,
         )  # fmt: skip
 
-    def _open(self) -> None:
+    def _open_store(self) -> None:
+        host = packed_host(self._host, self.settings.current.listen_port)
+        self.store = MessageStore.open(self.settings.store, files=self.files, clock=self.clock, store_host=host)
+
+    def _give_back(self) -> None:
+        """Nothing was served yet: leave the directory as it was found, so that the next start recovers it as this one
+        did, and takes up topics that only the log knows.
+        """
+        try:
+            for saver in self._savers:
+                saver.close()
+        finally:
+            if self.store.report.clean:
+                self.store.close()
+            else:
+                self.store.abandon()
+
+    def _open_tables(self) -> None:
         config, clock = self.settings.current, self.clock
-        self.store = MessageStore.open(
-            self.settings.store, files=self.files, clock=clock, store_host=packed_host(self._host, config.listen_port)
-        )
         self.settings.on_store_change.append(self.store.reconfigure)
         self.settings.load()
         folder = self.store.layout.config
@@ -143,6 +164,7 @@ class Broker:
         self.offsets = ConsumerOffsets(consumer_offsets_file(self.files, folder), clock)
         self.filters = FilterTable(consumer_filters_file(self.files, folder), self.settings, clock)
         self.mappings = QueueMappings(queue_mappings_file(self.files, folder), self.name, clock)
+        self._savers = [self.topics.saver, self.groups.saver]
         for part in (self.topics, self.groups, self.offsets, self.filters, self.mappings):
             part.load()
         if not self.store.report.clean:
@@ -282,7 +304,7 @@ class Broker:
         self.store.close()
 
     def _save(self) -> None:
-        self.topics.saver.close()
-        self.groups.saver.close()
+        for saver in self._savers:
+            saver.close()
         self.offsets.save()
         self.filters.save()

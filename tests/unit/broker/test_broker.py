@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tests.unit.broker.support import Caller, bodies, make_broker
 from sprocketmq.broker.cluster.addresses import own_address, packed_host
 from sprocketmq.broker.periodic import Periodic
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.errors import ConfigError, ConnectFailed, StoreLocked
+from sprocketmq.errors import ConfigError, ConnectFailed, StoreCorrupt, StoreLocked
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.registration import RegisterBrokerBody
 from sprocketmq.protocol.command import Command
@@ -52,6 +53,37 @@ async def test_a_port_that_is_taken_leaves_the_store_free(start_broker: StartBro
     again = make_broker(tmp_path / "other")
     await again.start()
     await again.stop()
+
+
+TABLES = ["topics", "subscriptionGroup", "consumerOffset", "consumerFilter", "topicQueueMapping", "delayOffset"]
+
+
+@pytest.mark.parametrize("crashed", [False, True])
+@pytest.mark.parametrize("table", TABLES)
+async def test_a_table_that_cannot_be_read_leaves_the_store_free(
+    start_broker: StartBroker, tmp_path: Path, table: str, crashed: bool
+) -> None:
+    broker = await start_broker()
+    caller = Caller(broker)
+    await caller.send(body=b"kept")
+    await caller.client.close(grace=0.1)
+    await broker.stop()
+    threads = set(threading.enumerate())
+    path, abort = tmp_path / f"store/config/{table}.json", tmp_path / "store/abort"
+    if crashed:
+        abort.touch()
+    kept = path.read_bytes() if path.exists() else None
+    backup = path.with_name(f"{path.name}.bak")
+    backup.unlink(missing_ok=True)
+    path.write_bytes(b"{")
+    with pytest.raises(StoreCorrupt):
+        await make_broker(tmp_path / "store").start()
+    assert set(threading.enumerate()) <= threads
+    assert abort.exists() == crashed or table == "delayOffset"
+    path.unlink() if kept is None else path.write_bytes(kept)
+    caller = Caller(await start_broker())
+    assert bodies(await caller.pull()) == [b"kept"]
+    await caller.client.close(grace=0.1)
 
 
 QUESTION = Command(RequestCode.GET_MAX_OFFSET, ext_fields={"topic": "TBW102", "queueId": "0"})
