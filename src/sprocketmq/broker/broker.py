@@ -215,6 +215,7 @@ class Broker:
 
     def _mapping_changed(self, topic: str) -> None:
         self.sends.close_lanes()
+        self.pulls.close_lanes()
         self.pulls.long_polls.wake_topic(topic)  # who waits here may have to ask another broker now
 
     async def _open_vip_port(self) -> None:

@@ -96,6 +96,10 @@ class PullProcessors:
     def add_to(self, table: ProcessorTable) -> None:
         table.add_hot((RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), self._straight.pull)
 
+    def close_lanes(self) -> None:
+        """Have every group's pulls asked anew: what may be read here, and how, has changed."""
+        self._straight.close_all()
+
     def detour(self, connection: Connection, request: Command, pull: PullRequest) -> Reply:
         """Any pull that the straight way does not take."""
         if self.logical is not None and pull.topic in self.logical.topics and self.logical.owns(pull.topic, request):

@@ -117,6 +117,16 @@ async def test_a_pull_at_the_end_waits_for_a_message(moved: Two) -> None:
     assert (bodies(answer), fields(answer)["nextBeginOffset"]) == ([b"late"], "504")
 
 
+async def test_a_mapping_closes_the_way_of_pulls_that_were_admitted_before(two: Two) -> None:
+    for number in range(2):
+        await two.b.send("S", b"%d" % number, queue_id=1)
+    for _ in range(2):  # the second need not be asked again what the first was asked
+        assert bodies(await two.b.pull("S", 1, queue_id=1)) == [b"1"]
+    two.broker_b.mappings.put(detail(B, {1: (item(0, B, 500, queue_id=1),)}))
+    answer = await two.b.pull("S", 501, queue_id=1)
+    assert (answer.code, bodies(answer), fields(answer)["nextBeginOffset"]) == (0, [b"1"], "502")
+
+
 async def test_who_waits_hears_of_a_move(moved: Two) -> None:
     waiting = asyncio.ensure_future(moved.b.pull("S", 503, sys_flag=SUSPEND | SUBSCRIPTION, suspend_ms=30_000))
     while not len(moved.broker_b.pulls.long_polls):  # noqa: ASYNC110 - the broker tells nobody of it
