@@ -122,6 +122,10 @@ class BrokerConfig(ServerConfig):
     short_polling_time_mills: int = setting(
         "shortPollingTimeMills", 1000, "How long they wait when long polling is off.", low=1, runtime=True
     )
+    max_long_polling_time_mills: int = setting(
+        "maxLongPollingTimeMills", 60_000, "Longest that a pull, POP or NOTIFICATION waits, whatever it asks for.",
+        low=1, runtime=True,
+    )  # fmt: skip
     slave_read_enable: bool = setting("slaveReadEnable", False, "Send slow consumers to a slave.", runtime=True)
     lite_pull_message_enable: bool = setting("litePullMessageEnable", True, "Serve lite pull consumers.", runtime=True)
     reject_pull_consumer_enable: bool = setting(
@@ -204,6 +208,10 @@ class BrokerConfig(ServerConfig):
             raise ConfigError("brokerRole=SLAVE: this broker does not replicate; it runs as a master")
         if not self.broker_name or not self.broker_cluster_name:
             raise ConfigError("brokerName and brokerClusterName must not be empty")
+
+    def polling_seconds(self, asked_ms: int) -> float:
+        """How long a request that found nothing waits, of the time that it asked for."""
+        return min(max(0, asked_ms), self.max_long_polling_time_mills) / 1000
 
     @property
     def nameservers(self) -> tuple[str, ...]:

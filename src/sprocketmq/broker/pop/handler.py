@@ -111,10 +111,10 @@ class PopProcessors:
             found = self._pop(request, header, topic, wanted)
             return found if found is not None or not late else _nothing(request)
 
-        waiting = Waiting(connection, again, queues)
+        waiting = Waiting(connection, request, again, queues)
         if header.poll_time <= 0:
             return _nothing(request)
-        if not self.polls.park(waiting, header.poll_time / 1000):
+        if not self.polls.park(waiting, header.poll_time):
             return request.reply(ResponseCode.POLLING_FULL, "too many wait here")
         return None
 
@@ -140,10 +140,10 @@ class PopProcessors:
             answer = to_ext_fields(NotificationResponseHeader(has_msg=found))
             return request.reply(ext_fields=answer) if found or late else None
 
-        reply = look(late=header.poll_time <= 0)
+        reply = look(late=header.poll_time <= 0 or request.is_oneway)
         if reply is not None:
             return reply
-        if not self.polls.park(Waiting(connection, look, queues), header.poll_time / 1000):
+        if not self.polls.park(Waiting(connection, request, look, queues), header.poll_time):
             full = NotificationResponseHeader(has_msg=False, polling_full=True)
             return request.reply(ext_fields=to_ext_fields(full))
         return None

@@ -1,14 +1,15 @@
-"""POP requests that found nothing and wait for a message in any of several queues."""
+"""POP requests that found nothing and wait for a message in any of several queues, while their connection lives."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
 
-from sprocketmq.broker.pull.long_polling import LongPolls
+from sprocketmq.broker.pull.long_polling import LongPolls, Waiters, strip
 from sprocketmq.broker.settings import Settings
 from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import Connection
+from sprocketmq.remoting.handlers import refusal
 
 Place = tuple[str, int]
 
@@ -16,7 +17,10 @@ Place = tuple[str, int]
 class Waiting:
     """`look` answers when there is something, and, told that it is late, in any case."""
 
-    def __init__(self, connection: Connection, look: Callable[[bool], Command | None], places: Sequence[Place]) -> None:
+    def __init__(
+        self, connection: Connection, request: Command, look: Callable[[bool], Command | None], places: Sequence[Place]
+    ) -> None:
+        self.request = request
         self.connection = connection
         self.look = look
         self.places = places
@@ -30,6 +34,7 @@ class PopPolls:
         self._long_polls = long_polls
         self._places: dict[Place, set[Waiting]] = {}
         self._waiting: set[Waiting] = set()
+        self._of_connection: Waiters[Waiting] = Waiters("parked pops", self._forget)
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -37,18 +42,24 @@ class PopPolls:
     def count(self, places: Sequence[Place]) -> int:
         return len({waiting for place in places for waiting in self._places.get(place, ())})
 
-    def park(self, waiting: Waiting, seconds: float) -> bool:
-        """False when too many wait already, on the whole or on one of its queues."""
+    def park(self, waiting: Waiting, asked_ms: int) -> bool:
+        """Have it wait as long as it asked for, within what is allowed.
+
+        False when too many wait already, on the whole or on one of its queues.
+        """
         config = self._settings.current
         crowded = any(len(self._places.get(place, ())) >= config.pop_polling_size for place in waiting.places)
         if crowded or len(self._waiting) >= config.max_pop_polling_size:
             return False
+        strip(waiting.request)
         self._waiting.add(waiting)
+        self._of_connection.add(waiting.connection, waiting)
         for place in waiting.places:
             if place not in self._places:
                 self._places[place] = set()
                 self._long_polls.listen(*place, self.wake)
             self._places[place].add(waiting)
+        seconds = config.polling_seconds(asked_ms)
         waiting.timer = asyncio.get_running_loop().call_later(seconds, self._serve, waiting, True)
         return True
 
@@ -68,15 +79,17 @@ class PopPolls:
         if waiting not in self._waiting:
             return
         waiting.woken = False
-        reply = None if waiting.connection.closed else waiting.look(late)
-        if reply is None and not late and not waiting.connection.closed:
-            return
-        self._forget(waiting)
+        try:
+            reply = waiting.look(late)
+        except Exception as error:  # noqa: BLE001 - the edge of the loop: it is answered as when it came
+            reply = refusal(waiting.request, error, waiting.connection)
         if reply is not None:
+            self._forget(waiting)
             waiting.connection.reply(reply)
 
     def _forget(self, waiting: Waiting) -> None:
         self._waiting.discard(waiting)
+        self._of_connection.discard(waiting.connection, waiting)
         if waiting.timer is not None:
             waiting.timer.cancel()
         for place in waiting.places:

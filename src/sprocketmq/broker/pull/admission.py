@@ -261,19 +261,15 @@ class PullProcessors:
             raise RequestRefused(ResponseCode.SYSTEM_BUSY, remark)
         pull.max_msg_nums = 1
         parked = Parked(connection, request, pull, wanted, 0.0)
-        asyncio.get_running_loop().call_later(HOLD_SECONDS, self._serve_held, parked)
+        asyncio.get_running_loop().call_later(HOLD_SECONDS, self.long_polls.answer, parked)
         return None
-
-    def _serve_held(self, parked: Parked) -> None:
-        if not parked.connection.closed:
-            self._serve_parked(parked)
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
     def _park(self, connection: Connection, request: Command, pull: PullRequest, wanted: Wanted) -> None:
         config = self._settings.current
         wait_ms = pull.suspend_timeout_millis if config.long_polling_enable else config.short_polling_time_mills
-        deadline = asyncio.get_running_loop().time() + max(0, wait_ms) / 1000
+        deadline = asyncio.get_running_loop().time() + config.polling_seconds(wait_ms)
         self.long_polls.park(Parked(connection, request, pull, wanted, deadline))
 
     def _serve_parked(self, parked: Parked) -> None:

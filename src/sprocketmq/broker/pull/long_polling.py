@@ -4,6 +4,9 @@ A parked pull belongs to one queue. Dispatch tells of each message that comes to
 only there. The message is held against the pull's filter first, so that one that does not match wakes nobody: the pull
 then merely waits further on. What is woken runs at the end of this turn of the loop, so that messages that came
 together leave together. One timer serves all deadlines.
+
+What waits costs little: it keeps no body and no header fields, and it ends with its connection. Then it is answered as
+well, for the answer may be awaited on behalf of the client that left, see `logical.inside`.
 """
 
 from __future__ import annotations
@@ -11,12 +14,48 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from sprocketmq.broker.tables.subscriptions import Wanted, matches
+from sprocketmq.codes import ResponseCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.requests.pull import PullRequest
 from sprocketmq.remoting import Connection
 from sprocketmq.store.store import MessageStore
+
+#: So many deadlines of pulls that are answered already may stay in the heap; above that, half of it.
+_FEW_ENDED = 64
+
+Waiter = TypeVar("Waiter")
+
+
+def strip(request: Command) -> None:
+    """Of a request that waits only what its answer needs is kept."""
+    request.body = b""
+    request.ext_fields = None
+
+
+class Waiters(Generic[Waiter]):
+    """What waits on each connection: `drop` is given what is left when one closes."""
+
+    def __init__(self, name: str, drop: Callable[[Waiter], object]) -> None:
+        self._name = name
+        self._drop = drop
+
+    def add(self, connection: Connection, waiter: Waiter) -> None:
+        """The connection is open."""
+        waiting = connection.attributes.get(self._name)
+        if waiting is None:
+            waiting = connection.attributes[self._name] = set()
+            connection.on_closed.append(self._closed)
+        waiting.add(waiter)
+
+    def discard(self, connection: Connection, waiter: Waiter) -> None:
+        connection.attributes.get(self._name, set()).discard(waiter)
+
+    def _closed(self, connection: Connection) -> None:
+        for waiter in connection.attributes.pop(self._name):
+            self._drop(waiter)
 
 
 class Parked:
@@ -28,6 +67,7 @@ class Parked:
         self, connection: Connection, request: Command, pull: PullRequest, wanted: Wanted, deadline: float
     ) -> None:
         self.connection = connection
+        strip(request)
         self.request = request
         self.pull = pull
         self.wanted = wanted
@@ -47,6 +87,8 @@ class LongPolls:
         self._serve = serve
         self._queues: dict[tuple[str, int], list[Parked]] = {}
         self._deadlines: list[tuple[float, int, Parked]] = []
+        self._ended = 0  # of those in the heap
+        self._waiters: Waiters[Parked] = Waiters("parked pulls", self._drop)
         self._woken: list[Parked] = []
         self._count = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -58,6 +100,10 @@ class LongPolls:
         return sum(map(len, self._queues.values()))
 
     def park(self, parked: Parked) -> None:
+        if parked.connection.closed:
+            self.answer(parked)
+            return
+        self._waiters.add(parked.connection, parked)
         key = (parked.pull.topic, parked.pull.queue_id)
         waiting = self._queues.get(key)
         if waiting is None:
@@ -81,9 +127,9 @@ class LongPolls:
             return
         left = []
         for parked in waiting:
-            if parked.done or parked.connection.closed:
-                parked.done = True
-            elif matches(parked.wanted, tags_code, properties):
+            if parked.done:
+                continue
+            if matches(parked.wanted, tags_code, properties):
                 self._wake(parked)
             else:
                 if parked.pull.queue_offset == max_offset - 1:
@@ -110,7 +156,7 @@ class LongPolls:
         for key, waiting in list(self._queues.items()):
             for parked in waiting:
                 if not parked.done:
-                    parked.done = True
+                    self._end(parked)
                     self._serve(parked)
             self._keep(key, [])
         if self._timer is not None:
@@ -134,7 +180,7 @@ class LongPolls:
         self._store.watch(topic, queue_id, (topic, queue_id) in self._queues)
 
     def _wake(self, parked: Parked) -> None:
-        parked.done = True
+        self._end(parked)
         if not self._woken:
             asyncio.get_running_loop().call_soon(self._serve_woken)
         self._woken.append(parked)
@@ -142,8 +188,34 @@ class LongPolls:
     def _serve_woken(self) -> None:
         woken, self._woken = self._woken, []
         for parked in woken:
-            if not parked.connection.closed:
-                self._serve(parked)
+            self.answer(parked)
+
+    def answer(self, parked: Parked) -> None:
+        """With what there is; who has left is only told that it is over."""
+        if parked.connection.closed:
+            parked.connection.reply(parked.request.reply(ResponseCode.SYSTEM_ERROR, "the client has left"))
+        else:
+            self._serve(parked)
+
+    def _end(self, parked: Parked) -> None:
+        """It waits no longer. Its deadline stays in the heap until there are too many like it."""
+        parked.done = True
+        self._waiters.discard(parked.connection, parked)
+        self._ended += 1
+        if self._ended > max(_FEW_ENDED, len(self._deadlines) // 2):
+            self._deadlines[:] = [each for each in self._deadlines if not each[2].done]
+            heapq.heapify(self._deadlines)
+            self._ended = 0
+
+    def _drop(self, parked: Parked) -> None:
+        """Its connection has closed."""
+        self._end(parked)
+        self._leave(parked)
+        self.answer(parked)
+
+    def _leave(self, parked: Parked) -> None:
+        key = (parked.pull.topic, parked.pull.queue_id)
+        self._keep(key, [other for other in self._queues.get(key, ()) if not other.done])
 
     def _ring_at(self, deadline: float) -> None:
         if self._timer is not None:
@@ -158,13 +230,9 @@ class LongPolls:
         while deadlines and (deadlines[0][0] <= now or deadlines[0][2].done):
             parked = heapq.heappop(deadlines)[2]
             if not parked.done:
-                self._time_out(parked)
+                self._end(parked)
+                self._leave(parked)
+                self.answer(parked)
+            self._ended = max(0, self._ended - 1)  # those that ended and are still in the heap
         if deadlines:
             self._ring_at(deadlines[0][0])
-
-    def _time_out(self, parked: Parked) -> None:
-        parked.done = True
-        key = (parked.pull.topic, parked.pull.queue_id)
-        self._keep(key, [other for other in self._queues.get(key, ()) if not other.done])
-        if not parked.connection.closed:
-            self._serve(parked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import cast
 
 from sprocketmq.protocol.command import Command
@@ -19,6 +20,10 @@ class _Inside:
         self.attributes = connection.attributes
         self.answer: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
         self._connection = connection
+
+    @property
+    def on_closed(self) -> list[Callable[[Connection], None]]:
+        return self._connection.on_closed
 
     @property
     def closed(self) -> bool:

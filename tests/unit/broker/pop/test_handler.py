@@ -10,6 +10,7 @@ from tests.unit.broker.support import Caller, FakeClock, bodies, fields, records
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.errors import ConnectionLost
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.pop import BatchAck, BatchAckMessageRequestBody
 from sprocketmq.protocol.command import Command
@@ -176,6 +177,61 @@ async def test_a_pop_waits_for_a_message(broker: Broker, connect: Connect) -> No
     assert fields(info)["pollingNum"] == "1"
     await sender.send(body=b"now", queue_id=3)
     assert bodies(await parked) == [b"now"]
+    assert not len(broker.kinds.pops.polls)
+
+
+NOTIFY: dict[str, Any] = {"consumerGroup": "G", "topic": "T", "queueId": -1, "bornTime": 0}
+
+
+async def test_pops_wait_no_longer_than_the_broker_allows(start_broker: StartBroker) -> None:
+    broker = await start_broker(maxLongPollingTimeMills="50")
+    caller = Caller(broker)
+    await caller.send()
+    await pop(caller)
+    assert (await pop(caller, pollTime=2**62)).code == ResponseCode.POLLING_TIMEOUT
+    answer = await caller(RequestCode.NOTIFICATION, pollTime=2**62, **NOTIFY)
+    assert fields(answer)["hasMsg"] == "false"
+    await caller.client.close(grace=0.1)
+
+
+async def test_pops_end_with_their_connection(broker: Broker, connect: Connect) -> None:
+    waiter, polls = connect(), broker.kinds.pops.polls
+    await connect().send()
+    await pop(waiter)
+    body = b"x" * 10_000
+    parked = [
+        asyncio.ensure_future(waiter(RequestCode.NOTIFICATION, body, pollTime=60_000, **NOTIFY)),
+        asyncio.ensure_future(pop(waiter, pollTime=60_000)),
+    ]
+    await until(lambda: len(polls) == 2)
+    assert {waiting.request.body for waiting in polls._waiting} == {b""}
+    await waiter.client.close(grace=0)
+    assert all(isinstance(lost, ConnectionLost) for lost in await asyncio.gather(*parked, return_exceptions=True))
+    await until(lambda: not len(polls))
+    assert not polls._places
+
+
+async def test_a_pop_that_fails_while_it_waits_is_answered(
+    broker: Broker, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiter, sender, polls = connect(), connect(), broker.kinds.pops.polls
+    await sender.send()
+    await pop(waiter)
+    parked = asyncio.ensure_future(pop(waiter, pollTime=60_000))
+    await until(lambda: len(polls) == 1)
+    monkeypatch.setattr(broker.kinds.revive, "put_check_point", lambda *_: False)
+    await sender.send()
+    assert (await parked).code == ResponseCode.SYSTEM_ERROR
+    assert not len(polls)
+
+
+async def test_a_oneway_notification_does_not_wait(broker: Broker, caller: Caller) -> None:
+    await caller.send()
+    await pop(caller)
+    asked = {name: str(value) for name, value in {**NOTIFY, "pollTime": 60_000}.items()}
+    connection = await caller.client.connect(broker.address)
+    connection.send(Command(RequestCode.NOTIFICATION, ext_fields=asked))
+    await caller.send(queue_id=1)  # answered after it
     assert not len(broker.kinds.pops.polls)
 
 

@@ -8,6 +8,8 @@ from tests.unit.broker.conftest import Connect, StartBroker
 from tests.unit.broker.support import Caller, bodies, fields, wants
 
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.config import BrokerConfig
+from sprocketmq.broker.pull.long_polling import _FEW_ENDED
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import ConnectionLost
 from sprocketmq.protocol.bodies.topic import PERM_READ
@@ -265,6 +267,65 @@ async def test_a_stopping_broker_answers_who_waits(broker: Broker, connect: Conn
     await parked(broker, pull)
     await broker.stop()
     assert (await pull).code == ResponseCode.PULL_NOT_FOUND
+
+
+async def test_no_pull_waits_longer_than_the_broker_allows(start_broker: StartBroker) -> None:
+    broker = await start_broker(maxLongPollingTimeMills="50")
+    caller = Caller(broker)
+    await caller.send()
+    answer = await caller.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION, suspend_ms=2**63 - 1)
+    assert answer.code == ResponseCode.PULL_NOT_FOUND
+    await caller.client.close(grace=0.1)
+
+
+@pytest.mark.parametrize(("asked_ms", "seconds"), [(-1, 0), (0, 0), (30_000, 30), (2**63 - 1, 60)])
+def test_ordinary_consumers_wait_as_long_as_they_ask(asked_ms: int, seconds: int) -> None:
+    assert BrokerConfig().polling_seconds(asked_ms) == seconds
+
+
+async def test_a_parked_pull_keeps_nothing_of_its_request(broker: Broker, caller: Caller) -> None:
+    await caller.send()
+    asked = {
+        "consumerGroup": "G", "topic": "T", "queueId": 0, "queueOffset": 1, "maxMsgNums": 32, "commitOffset": 0,
+        "sysFlag": SUSPEND | SUBSCRIPTION, "suspendTimeoutMillis": 30_000, "subscription": "*", "subVersion": 0,
+        "note": "x" * 10_000,
+    }  # fmt: skip
+    pull = asyncio.ensure_future(caller.call(RequestCode.PULL_MESSAGE, asked, b"y" * 100_000))
+    await parked(broker, pull)
+    (waiting,) = (each for pulls in broker.pulls.long_polls._queues.values() for each in pulls)
+    assert (waiting.request.body, waiting.request.ext_fields) == (b"", None)
+    await caller.send(body=b"new")
+    assert bodies(await pull) == [b"new"]
+
+
+async def test_what_waits_ends_with_its_connection(broker: Broker, connect: Connect) -> None:
+    polls, consumers = broker.pulls.long_polls, [connect() for _ in range(5)]
+    await connect().send()
+    pulls = [
+        asyncio.ensure_future(consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION, suspend_ms=2**62))
+        for consumer in consumers
+        for _ in range(50)
+    ]
+    while len(polls) < len(pulls):  # noqa: ASYNC110 - the broker tells nobody of it
+        await asyncio.sleep(0)
+    for consumer in consumers:
+        await consumer.client.close(grace=0)
+    assert all(isinstance(lost, ConnectionLost) for lost in await asyncio.gather(*pulls, return_exceptions=True))
+    async with asyncio.timeout(60):
+        while len(polls):  # noqa: ASYNC110 - nor of this
+            await asyncio.sleep(0)
+    assert len(polls._deadlines) <= _FEW_ENDED
+
+
+async def test_a_pull_that_was_answered_soon_frees_its_deadline(broker: Broker, connect: Connect) -> None:
+    consumer, producer, polls = connect(), connect(), broker.pulls.long_polls
+    await producer.send()
+    for offset in range(1, 2 * _FEW_ENDED + 10):
+        pull = asyncio.ensure_future(consumer.pull(offset=offset, sys_flag=SUSPEND | SUBSCRIPTION, suspend_ms=30_000))
+        await parked(broker, pull)
+        await producer.send()
+        await pull
+    assert len(polls._deadlines) <= _FEW_ENDED + 1
 
 
 async def test_a_consumer_that_left_is_not_served(broker: Broker, connect: Connect) -> None:

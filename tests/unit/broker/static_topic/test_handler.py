@@ -12,6 +12,7 @@ from tests.unit.broker.static_topic.support import A, B, detail, item, put
 from tests.unit.broker.support import START_MS, Caller, FakeClock, bodies, fields
 
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.errors import ConnectionLost
 from sprocketmq.protocol.command import Command
 
 OLD, NEW = item(0, A, 0), item(1, B, 500, queue_id=1)
@@ -115,6 +116,20 @@ async def test_a_pull_at_the_end_waits_for_a_message(moved: Two) -> None:
     await moved.b.send("S", b"late")
     answer = await waiting
     assert (bodies(answer), fields(answer)["nextBeginOffset"]) == ([b"late"], "504")
+
+
+async def test_a_pull_whose_client_left_ends(moved: Two) -> None:
+    running, leaver = moved.broker_b.pulls.logical, Caller(moved.broker_b)
+    assert running is not None
+    waiting = asyncio.ensure_future(leaver.pull("S", 503, sys_flag=SUSPEND | SUBSCRIPTION, suspend_ms=30_000))
+    while not len(moved.broker_b.pulls.long_polls):  # noqa: ASYNC110 - the broker tells nobody of it
+        await asyncio.sleep(0)
+    (task,) = running._running
+    await leaver.client.close(grace=0)
+    with pytest.raises(ConnectionLost):
+        await waiting
+    await asyncio.wait_for(task, 60)
+    assert not len(moved.broker_b.pulls.long_polls)
 
 
 async def test_a_mapping_closes_the_way_of_pulls_that_were_admitted_before(two: Two) -> None:
