@@ -2,11 +2,13 @@
 
 With `enableConsumeQueueExt` and `enableCalcFilterBitMap` each message that is dispatched is held against every group's
 expression once, and the result is kept as bits beside its queue entry; pulls then skip what does not match without
-reading it. Bits say nothing of messages from before a subscription was born. A group that is gone is kept for a day.
+reading it. Bits say nothing of messages from before a subscription was born; as store times never go back, it is born
+no earlier than the last of them, whatever the clock says. A group that is gone is kept for a day.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sprocketmq.broker.settings import Settings
@@ -33,6 +35,8 @@ class FilterTable:
     def __init__(self, file: ConfigFile[ConsumerFilters], settings: Settings, clock: Clock) -> None:
         config = settings.current
         self.bloom = BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter)
+        #: The store time of the last message.
+        self.stored_ms: Callable[[], int] = lambda: 0
         self._topics: dict[str, dict[str, _Entry]] = {}
         self._file = file
         self._settings = settings
@@ -61,7 +65,7 @@ class FilterTable:
         if known is not None and known.rule is not None and known.kept.expression == data.sub_string:
             return known.rule
         bloom = self.bloom.data(group, data.topic)
-        now = self._clock.now_ms()
+        now = max(self._clock.now_ms(), self.stored_ms())
         rule = SqlFilter(compile_sql(data.sub_string), bloom, now)
         kept = ConsumerFilter(
             consumer_group=group,

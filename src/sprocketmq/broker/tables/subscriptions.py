@@ -11,6 +11,7 @@ from functools import lru_cache
 from sprocketmq.filter.expression import SQL92, TAG, MessageFilter, SqlFilter, TagFilter, filter_of
 from sprocketmq.filter.tags import ALL
 from sprocketmq.protocol.bodies.heartbeat import SubscriptionData
+from sprocketmq.store.queue.ext_format import ExtUnit
 
 
 class PropertyRule:
@@ -21,8 +22,9 @@ class PropertyRule:
     def __init__(self, rule: MessageFilter) -> None:
         self._filter = rule
 
-    def matches_entry(self, _tags_code: int, _unit: object) -> bool:
-        return True
+    def matches_entry(self, _tags_code: int, unit: ExtUnit | None) -> bool:
+        """Bits that were kept when the message was dispatched may rule it out without a look at it."""
+        return unit is None or self._filter.match_bits(unit.bitmap, unit.store_timestamp)
 
     def matches_properties(self, properties: bytes) -> bool:
         return self._filter.match_properties(properties)

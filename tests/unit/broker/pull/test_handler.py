@@ -5,15 +5,17 @@ from dataclasses import replace
 
 import pytest
 from tests.unit.broker.conftest import Connect, StartBroker
-from tests.unit.broker.support import Caller, bodies, fields, wants
+from tests.unit.broker.support import Caller, FakeClock, bodies, fields, wants
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.broker.pull.long_polling import _FEW_ENDED
+from sprocketmq.broker.tables.subscriptions import PropertyRule
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import ConnectionLost
 from sprocketmq.protocol.bodies.topic import PERM_READ
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.record.properties import decode_properties
 
 SUSPEND, SUBSCRIPTION = 2, 4
 
@@ -95,6 +97,34 @@ async def test_sql92_is_served_and_can_be_switched_off(start_broker: StartBroker
     assert bodies(answer) == [b"30"]
     wrong = await caller.pull(expression="age >", expression_type="SQL92")
     assert wrong.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
+
+
+async def test_bits_spare_a_look_at_what_no_group_wants(
+    start_broker: StartBroker, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = await start_broker(enableConsumeQueueExt="true", enableCalcFilterBitMap="true")
+    caller = Caller(broker)
+    await caller.heartbeat("H", "c2", wants(text="a = 3", kind="SQL92"))
+    clock.now += 1000
+    await caller.send(body=b"before the subscription", a="1")
+    clock.now -= 500  # store times do not go back, and nothing is skipped for that
+    await caller.heartbeat("G", "c1", wants(text="a = 1", kind="SQL92"))
+    clock.now += 1000
+    for value in "2212":
+        await caller.send(body=value.encode(), a=value)
+    looked: list[bytes] = []
+    look = PropertyRule.matches_properties
+
+    def noted(rule: PropertyRule, text: bytes) -> bool:
+        looked.append(text)
+        return look(rule, text)
+
+    monkeypatch.setattr(PropertyRule, "matches_properties", noted)
+    answer = await caller.pull(sys_flag=0, sub_version=1)
+    assert bodies(answer) == [b"before the subscription", b"1"]
+    assert fields(answer)["nextBeginOffset"] == "5"
+    assert [decode_properties(text)["a"] for text in looked] == ["1", "1"]
+    await caller.client.close(grace=0.1)
 
 
 async def test_without_property_filters_sql92_is_refused(start_broker: StartBroker) -> None:
