@@ -15,11 +15,11 @@ READY  := $(VENV)/.ready
 HOT    := $(shell find src -name '*.py' -o -name '*.pxd')
 CYCLES ?= 200
 
-# A folder of its own for each run: pytest's shared one counts on nobody else cleaning it.
-PYTEST  = $(BIN)/python -m pytest --basetemp=.cache/$@
-PEERS   = tests/e2e tests/interop
+# Tested twice, compiled and interpreted; and what needs real peers.
+INTERPRETED = tests/unit tests/property
+PEERS       = tests/e2e tests/interop
 
-.PHONY: demo test test-peers test-rest lint up bench chaos lock clean setup java
+.PHONY: demo test lint up bench chaos lock clean setup java
 .DEFAULT_GOAL := help
 
 help:
@@ -43,17 +43,8 @@ java:
 demo: setup java
 	@$(BIN)/python -m examples.demo
 
-# The tests with real peers mostly wait for them, so the others run beside them; each part's output comes in one piece.
 test: setup java
-	@mkdir -p .cache
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-peers test-rest
-
-test-peers:
-	$(PYTEST) $(PEERS)
-
-test-rest:
-	SPROCKETMQ_PURE=1 $(PYTEST)-pure -q tests/unit tests/property
-	$(PYTEST) $(addprefix --ignore=,$(PEERS))
+	@$(BIN)/python scripts/run_tests.py --interpreted $(INTERPRETED) --peers $(PEERS)
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -70,7 +61,7 @@ bench: setup java
 chaos: setup
 	@$(BIN)/python -m tests.fault.chaos --cycles $(CYCLES)
 	@mkdir -p .cache
-	SPROCKETMQ_SIEGE_FRAMES=100000 $(PYTEST) -q tests/fault/test_hostile_frames.py
+	SPROCKETMQ_SIEGE_FRAMES=100000 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/fault/test_hostile_frames.py
 
 lock:
 	@$(BIN)/python -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

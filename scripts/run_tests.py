@@ -1,0 +1,125 @@
+"""`make test`: every part of the suite, whatever becomes of the others, and a closing table of what ran.
+
+interpreted    the folders of --interpreted, with the hot modules as plain Python
+compiled       everything that needs no peers
+peers          the folders of --peers; they mostly wait for their peers, so the two others run beside them, in turn
+
+A part's output comes in one piece when it ends, and stays in .cache/test-PART.log.  The last line counts all parts
+together; a part that ended without a report (a hang that was cut short, a crash) counts as one failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CACHE = Path(".cache")
+OUTPUT = threading.Lock()
+PASSED, SKIPPED, FAILED = range(3)
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    arguments: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Result:
+    name: str
+    seconds: float
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def row(self) -> tuple[str, int, int, int, str]:
+        return self.name, self.passed, self.failed, self.skipped, f"{self.seconds:.0f}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run every part of the suite.")
+    parser.add_argument("--interpreted", nargs="+", required=True, metavar="FOLDER")
+    parser.add_argument("--peers", nargs="+", required=True, metavar="FOLDER")
+    chosen = parser.parse_args()
+    CACHE.mkdir(exist_ok=True)
+    ignored = [f"--ignore={folder}" for folder in chosen.peers]
+    lanes = [
+        [Part("interpreted", chosen.interpreted, {"SPROCKETMQ_PURE": "1"}), Part("compiled", [*ignored, "tests"])],
+        [Part("peers", chosen.peers)],
+    ]
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        results = [result for lane in pool.map(run_in_turn, lanes) for result in lane]
+    report(results)
+    return 1 if any(result.failed for result in results) else 0
+
+
+def run_in_turn(parts: list[Part]) -> list[Result]:
+    return [run(part) for part in parts]
+
+
+def run(part: Part) -> Result:
+    """The part's result; its output is shown when it ended."""
+    log, counts = CACHE / f"test-{part.name}.log", CACHE / f"test-{part.name}.xml"
+    counts.unlink(missing_ok=True)
+    # A folder of its own for each part: pytest's shared one counts on nobody else cleaning it.
+    options = ["-q", f"--basetemp={CACHE / f'test-{part.name}'}", f"--junitxml={counts}"]
+    command = [sys.executable, "-m", "pytest", *options, *part.arguments]
+    say(f"==== {part.name} tests begin")
+    began = time.monotonic()
+    with log.open("wb") as out:
+        code = subprocess.call(command, stdout=out, stderr=subprocess.STDOUT, env=os.environ | part.environment)
+    result = read(counts, Result(part.name, time.monotonic() - began), code)
+    say(f"==== {part.name} tests\n{log.read_text(errors='replace')}")
+    return result
+
+
+def read(counts: Path, result: Result, code: int) -> Result:
+    """What pytest counted; a test that failed and then could not be cleaned up after is one."""
+    cases = ElementTree.parse(counts).iter("testcase") if counts.exists() else []
+    worst: dict[str, int] = {}
+    for case in cases:
+        name = f"{case.get('classname', '')}::{case.get('name', '')}".lstrip(":")
+        worst[name] = max(worst.get(name, PASSED), outcome(case))
+    result.failures = [name for name, it in worst.items() if it == FAILED]
+    if code and not result.failures:
+        result.failures = [f"pytest ended with exit code {code}"]
+    outcomes = list(worst.values())
+    result.passed, result.failed, result.skipped = outcomes.count(PASSED), len(result.failures), outcomes.count(SKIPPED)
+    return result
+
+
+def outcome(case: ElementTree.Element) -> int:
+    kinds = {child.tag for child in case}
+    if kinds & {"failure", "error"}:
+        return FAILED
+    return SKIPPED if "skipped" in kinds else PASSED
+
+
+def report(results: list[Result]) -> None:
+    for result in results:
+        for name in result.failures:
+            say(f"FAILED {result.name}: {name}")
+    say(f"\n{'part':<12}{'passed':>8}{'failed':>8}{'skipped':>8}{'seconds':>8}")
+    for row in (result.row() for result in results):
+        say("{:<12}{:>8}{:>8}{:>8}{:>8}".format(*row))
+    passed, failed, skipped = (sum(getattr(r, kind) for r in results) for kind in ("passed", "failed", "skipped"))
+    say(f"\n{passed} passed, {failed} failed, {skipped} skipped")
+
+
+def say(text: str) -> None:
+    with OUTPUT:
+        print(text, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

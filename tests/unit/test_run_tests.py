@@ -1,0 +1,56 @@
+"""The runner of `make test`, on a small suite with a failure, a skip and a part that dies."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RUNNER = [sys.executable, str(ROOT / "scripts" / "run_tests.py"), "--interpreted", "tests/unit", "--peers", "tests/e2e"]
+FINE = "def test_fine():\n    pass\n"
+BAD = "import pytest\n\ndef test_bad():\n    assert False\n\ndef test_not_today():\n    pytest.skip('no')\n"
+DEAD = "import os\n\ndef test_dead():\n    os._exit(7)\n"
+#: Fails when hot modules are interpreted, which only one part asks for.
+COMPILED_ONLY = "import os\n\ndef test_compiled():\n    assert 'SPROCKETMQ_PURE' not in os.environ\n"
+
+
+def run(root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> subprocess.CompletedProcess[str]:
+    monkeypatch.delenv("SPROCKETMQ_PURE", raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # they take longer to load than all of this to run
+    (root / "pytest.ini").write_text("[pytest]\n")
+    for name, text in files.items():
+        path = root / "tests" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return subprocess.run(RUNNER, cwd=root, capture_output=True, text=True, check=False)
+
+
+def test_all_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = run(tmp_path, {"unit/test_a.py": FINE, "fault/test_b.py": FINE, "e2e/test_c.py": FINE}, monkeypatch)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout.endswith("\n4 passed, 0 failed, 0 skipped\n"), "the unit test runs twice"
+
+
+def test_a_failing_part_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"unit/test_a.py": COMPILED_ONLY, "fault/test_b.py": BAD, "e2e/test_c.py": FINE}
+    ran = run(tmp_path, files, monkeypatch)
+    assert ran.returncode == 1
+    rows = [line.split()[:4] for line in ran.stdout.splitlines()[-6:-2]]
+    assert rows == [
+        ["part", "passed", "failed", "skipped"],
+        ["interpreted", "0", "1", "0"],
+        ["compiled", "1", "1", "1"],
+        ["peers", "1", "0", "0"],
+    ]
+    assert "FAILED interpreted: tests.unit.test_a::test_compiled" in ran.stdout
+    assert ran.stdout.endswith("\n2 passed, 2 failed, 1 skipped\n")
+
+
+def test_a_part_that_dies_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = run(tmp_path, {"unit/test_a.py": FINE, "e2e/test_c.py": DEAD}, monkeypatch)
+    assert ran.returncode == 1
+    assert "FAILED peers: pytest ended with exit code 7" in ran.stdout
+    assert ran.stdout.endswith("\n2 passed, 1 failed, 0 skipped\n")
