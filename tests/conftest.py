@@ -6,11 +6,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from tests.loop_clock import loop_clock
 from tests.peers.toolchain import needs_tools, openssl
 
+__all__ = ["certificate", "loop_clock"]
+
 # A first example pays for imports and tables; how long one takes says nothing here.
-settings.register_profile("sprocketmq", deadline=None)
+settings.register_profile("sprocketmq", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sprocketmq")
 
 

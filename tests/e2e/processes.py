@@ -49,7 +49,7 @@ class Sprocket:
             wire.close()
         if self.process.poll() is None:
             self.process.send_signal(number)
-        _out, errors = self.process.communicate(timeout=30)
+        _out, errors = self.process.communicate(timeout=60)
         return self.process.returncode, errors
 
 
@@ -66,7 +66,7 @@ class Wire:
     """A connection that knows nothing of our own codecs."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self._opaque = 0
 
     def call(self, code: int, ext: dict[str, object], body: bytes = b"") -> tuple[dict[str, object], bytes]:

@@ -136,7 +136,7 @@ async def test_exhausted_messages_go_to_the_dead_letter_queue(cluster: Cluster, 
     async with consuming(cluster, group, topic, handler, settings=settings):
         await handler.wait(1)
     async with AdminClient(cluster.address) as admin:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while f"%DLQ%{group}" not in await admin.topics.names(everything=True):  # noqa: ASYNC110
                 await asyncio.sleep(0.2)
         await admin.topics.set_perm(f"%DLQ%{group}", 6)

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 from tests.e2e.collect import Collector
 from tests.faultproxy.proxy import FaultProxy
+from tests.peers.patience import PATIENT_S
 from tests.peers.servers import Cluster
 
 from sprocketmq.client import (
@@ -85,10 +86,11 @@ async def test_cut_and_healed(cluster: Cluster, unique: Unique, monkeypatch: pyt
             with pytest.raises(ClientError) as caught:
                 await producer.send(Message(topic, b"lost"), timeout=1.0)
             assert caught.value.retriable
-            assert time.monotonic() - started < 2.0
-            attempts = proxy.accepted
+            assert time.monotonic() - started < PATIENT_S / 2, "its own timeout ended it"
+            attempts, since = proxy.accepted, time.monotonic()
             await asyncio.sleep(1.0)
-            assert proxy.accepted - attempts < 40, "a client that cannot connect must rest between attempts"
+            allowed = 40 * (time.monotonic() - since)
+            assert proxy.accepted - attempts < allowed, "a client that cannot connect must rest between attempts"
             proxy.heal()
             wanted |= await send_all(producer, topic, [b"after"])
             await handler.wait_for(*wanted)
@@ -104,7 +106,7 @@ async def test_silence_ends_at_the_deadline(cluster: Cluster, unique: Unique, mo
             started = time.monotonic()
             with pytest.raises(TimedOut):
                 await producer.send(Message(topic, b"x"), timeout=0.5)
-            assert time.monotonic() - started < 1.5
+            assert time.monotonic() - started < PATIENT_S / 2, "its own timeout ended it"
             futures = [producer.submit(Message(topic, b"b")) for _ in range(10)]
             proxy.heal()
             assert all(receipt.ok for receipt in await asyncio.gather(*futures))
@@ -131,11 +133,14 @@ async def test_nameserver_gone_for_a_while(cluster: Cluster, unique: Unique) -> 
             await send_all(producer, topic, [b"before"])
             await handler.wait_for(b"before")
             proxy.cut()
-            await asyncio.sleep(1.5)  # a few refreshes fail meanwhile
+            failed = proxy.accepted
+            async with asyncio.timeout(60):
+                while proxy.accepted < failed + 3:  # noqa: ASYNC110 - refreshes that fail
+                    await asyncio.sleep(0.05)
             await send_all(producer, topic, [b"during"])
             await handler.wait_for(b"during")
             with pytest.raises(Offline):
-                await producer.send(Message(unique("new"), b"x"), timeout=1.0)
+                await producer.send(Message(unique("new"), b"x"))
             proxy.heal()
             await send_all(producer, unique("new"), [b"after"])
 
@@ -156,7 +161,7 @@ async def test_broker_killed_and_restarted(own_cluster: Cluster, unique: Unique)
         started = time.monotonic()
         with pytest.raises(ClientError):
             await producer.send(Message(topic, b"lost"), timeout=1.0)
-        assert time.monotonic() - started < 2.0
+        assert time.monotonic() - started < PATIENT_S / 2, "its own timeout ended it"
         await asyncio.to_thread(own_cluster.broker.start)
         wanted |= await send_all(producer, topic, [b"b%d" % i for i in range(20)])
         await handler.wait_for(*wanted)

@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.collect import Collector
 from tests.peers.apache import ApacheBroker, ApacheNameServer
 from tests.peers.java_peer import JavaPeer
+from tests.peers.patience import PATIENT_S
 from tests.peers.servers import Cluster
 from tests.peers.toolchain import needs_tools
 from tests.spark.topics import bodies, read, write
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.interop
 
 Unique = Callable[[str], str]
 USER = Credentials("admin-user", "a-secret-of-12")
-ONCE = ProducerSettings(retries=0)
+ONCE = ProducerSettings(retries=0, send_timeout=PATIENT_S)
 _PROVIDERS = "org.apache.rocketmq.auth.authentication.provider"
 SIGNED = {
     "authenticationEnabled": "true",

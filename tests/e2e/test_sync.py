@@ -61,7 +61,7 @@ def test_parent_and_forked_children_send_with_one_producer(cluster: Cluster, uni
 
         def work(name: str) -> None:
             in_threads(lambda number: assert_ok(producer, topic, b"%s-%d" % (name.encode(), number)))
-            producer.submit(Message(topic, b"%s-submitted" % name.encode())).result(30)
+            producer.submit(Message(topic, b"%s-submitted" % name.encode())).result(60)
 
         def child(name: str) -> None:
             work(name)

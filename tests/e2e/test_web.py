@@ -19,7 +19,17 @@ REQUESTS = 24
 
 
 def gunicorn(port: int, log: Path, environment: dict[str, str]) -> Process:
-    options = ["--preload", "--workers", str(WORKERS), "--threads", "4", "--bind", f"127.0.0.1:{port}"]
+    options = [
+        "--preload",
+        "--workers",
+        str(WORKERS),
+        "--threads",
+        "4",
+        "--timeout",
+        "300",
+        "--bind",
+        f"127.0.0.1:{port}",
+    ]
     command = [sys.executable, "-m", "gunicorn", *options, "tests.e2e.web_app:app"]
     return Process(command, log, cwd=ROOT, environment=environment)
 
@@ -30,7 +40,7 @@ def test_a_preloaded_producer_serves_every_worker(sprocket_rocketmq: Cluster, un
     server = gunicorn(port, tmp_path / "gunicorn.log", environment)
 
     def post(number: int) -> tuple[str, ...]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", b"%d" % number, timeout=30) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", b"%d" % number, timeout=60) as answer:
             return tuple(answer.read().decode().split())
 
     try:

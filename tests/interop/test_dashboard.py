@@ -11,7 +11,7 @@ from tests.peers.servers import Cluster
 
 __all__ = ["scene"]
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 
 def test_cluster_page(scene: Scene) -> None:

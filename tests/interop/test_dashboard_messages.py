@@ -15,7 +15,7 @@ from tests.peers.process import eventually
 
 __all__ = ["scene"]
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 TRACE_TOPIC = "RMQ_SYS_TRACE_TOPIC"
 

@@ -20,7 +20,7 @@ from tests.peers.sprocket import SprocketBroker, SprocketNameServer
 
 from sprocketmq.client import PullConsumer, PullSettings
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 #: Who broker-a and broker-b are. With Apache's the test proves itself, and that both kinds forward to each other;
 #: their start takes longer than all the rest, so that is done when asked for.
@@ -59,7 +59,7 @@ async def read_by_python(nameserver: str, topic: str, group: str) -> list[bytes]
     """What our own client finds in the topic, over the move."""
     read: list[bytes] = []
     first = PullSettings(consume_from="first")
-    async with asyncio.timeout(30), PullConsumer(group, nameserver, settings=first) as consumer:
+    async with asyncio.timeout(60), PullConsumer(group, nameserver, settings=first) as consumer:
         await consumer.subscribe(topic)
         while len(read) < 40:
             read += [message.body for message in await consumer.poll(timeout=1)]

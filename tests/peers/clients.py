@@ -67,16 +67,16 @@ class Producer(PeerClient):
         *,
         queue: Queue | None = None,
         shard: str | None = None,
-        timeout: float = 10,
+        timeout: float = 60,
     ) -> list[Sent]:
         """One send each, one result each; oneway gives none.  `shard` picks the queue by its hash."""
         return self._send(messages, timeout, mode=mode, queue=queue and queue.to_json(), shard=shard)
 
-    def send_batch(self, messages: Iterable[Outgoing], *, queue: Queue | None = None, timeout: float = 10) -> Sent:
+    def send_batch(self, messages: Iterable[Outgoing], *, queue: Queue | None = None, timeout: float = 60) -> Sent:
         """All of them in one batch frame."""
         return self._send(messages, timeout, mode="sync", batch=True, queue=queue and queue.to_json())[0]
 
-    def request(self, message: Outgoing, timeout: float = 10) -> Received:
+    def request(self, message: Outgoing, timeout: float = 60) -> Received:
         """Send and wait for the reply of whoever consumes it."""
         reply = self._op("request", message=message.to_json(), timeout=int(timeout * 1000), wait=timeout + 30)
         return Received.from_json(reply)
@@ -140,7 +140,7 @@ class LitePullConsumer(PeerClient):
             Received.from_json(m) for m in self.call("poll", int(timeout * 1000), types=["long"], wait=timeout + 30)
         ]
 
-    def poll_up_to(self, queue: Queue, end: int, timeout: float = 30) -> None:
+    def poll_up_to(self, queue: Queue, end: int, timeout: float = 60) -> None:
         """Polls until the message before `end` has come.
 
         A seek before that races with the pull that `assign` began: the client may still hand out what it brings.

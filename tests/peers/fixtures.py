@@ -14,6 +14,7 @@ from tests.peers.apache import apache_cluster
 from tests.peers.go_peer import GoPeer
 from tests.peers.java_peer import JavaPeer, JavaVersion, Serialization
 from tests.peers.mqadmin import MqAdmin, Ran
+from tests.peers.patience import patience
 from tests.peers.servers import Cluster
 from tests.peers.sprocket import sprocket_cluster
 from tests.peers.toolchain import needs_tools
@@ -28,6 +29,7 @@ __all__ = [
     "java_peer",
     "mqadmin",
     "own_cluster",
+    "patience",
     "peer",
     "sprocket_rocketmq",
     "start_cluster",

@@ -105,7 +105,7 @@ class JavaPeer:
     def pull_consumer(self, group: str, nameserver: str, *, options: Options | None = None) -> PullConsumer:
         return PullConsumer(self.lines, group, nameserver, options={**_EAGER, **(options or {})})
 
-    def admin(self, nameserver: str, *, timeout: float = 10, acl: tuple[str, str] | None = None) -> Admin:
+    def admin(self, nameserver: str, *, timeout: float = 60, acl: tuple[str, str] | None = None) -> Admin:
         return Admin(self.lines, "admin", nameserver, timeout=int(timeout * 1000), acl=acl)
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ class MqAdmin:
         result = peer.call("mqadmin", args=list(arguments), wait=timeout)
         code = result["exit"]
         if code is None:  # the command called System.exit
-            code = peer.process.child.wait(30)
+            code = peer.process.child.wait(60)
             self.close()
         return Ran(result["stdout"], result["stderr"], code)
 

@@ -8,11 +8,12 @@ import struct
 
 GET_ROUTEINFO_BY_TOPIC = 105
 _ANY_REQUEST_CODE = 59_999
+_READY_S = 3.0  # one that is not ready may take a connection and never look at it: it is asked again
 _LENGTHS = struct.Struct(">II")
 
 
 def ask(
-    address: str, code: int, fields: dict[str, str] | None = None, body: bytes = b"", timeout: float = 3
+    address: str, code: int, fields: dict[str, str] | None = None, body: bytes = b"", timeout: float = 60
 ) -> tuple[int, bytes]:
     """The response code and body that `address` answers to a request with JSON headers."""
     header = json.dumps(
@@ -31,7 +32,7 @@ def ask(
 def answers(address: str) -> bool:
     """Whether the server reads a request and replies to it, whatever the reply."""
     try:
-        ask(address, _ANY_REQUEST_CODE)
+        ask(address, _ANY_REQUEST_CODE, timeout=_READY_S)
     except (OSError, EOFError):
         return False
     return True
@@ -40,7 +41,7 @@ def answers(address: str) -> bool:
 def routes_to(nameserver: str, broker: str, topic: str = "TBW102") -> bool:
     """Whether the nameserver gives `broker` in the route of `topic`."""
     try:
-        code, body = ask(nameserver, GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
+        code, body = ask(nameserver, GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, timeout=_READY_S)
     except (OSError, EOFError):
         return False
     return code == 0 and f'"{broker}"'.encode() in body

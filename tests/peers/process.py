@@ -81,7 +81,7 @@ class Process:
     def running(self) -> bool:
         return self.child.poll() is None
 
-    def stop(self, timeout: float = 30) -> int:
+    def stop(self, timeout: float = 60) -> int:
         """SIGTERM, and SIGKILL for one that does not end in time; the exit code."""
         if self.running:
             self.child.terminate()
@@ -97,7 +97,7 @@ class Process:
         _tell_watchdog("-", self.pid)
         return code
 
-    def wait_until(self, ready: Callable[[], bool], what: str, timeout: float = 60) -> None:
+    def wait_until(self, ready: Callable[[], bool], what: str, timeout: float = 120) -> None:
         """Ask `ready` until it says yes; a child that ends first, or lets the time pass, fails with its log's end."""
         deadline = time.monotonic() + timeout
         while not ready():
@@ -111,7 +111,7 @@ class Process:
         return self.log.read_text(errors="replace")[-limit:]
 
 
-def eventually(condition: Callable[[], bool], what: str, timeout: float = 60) -> None:
+def eventually(condition: Callable[[], bool], what: str, timeout: float = 120) -> None:
     """Ask `condition` until it holds; for what no event tells of."""
     deadline = time.monotonic() + timeout
     while not condition():

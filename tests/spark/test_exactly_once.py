@@ -47,7 +47,7 @@ class Query:
 
     def visible(self, at_least: int = 0) -> list[bytes]:
         """The bodies that consumers see, when there are at least so many of them."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while True:
             found = sorted(row["body"] for row in read(self._cluster.address, self.topic))
             if len(found) >= at_least or time.monotonic() > deadline:

@@ -60,7 +60,7 @@ def wait_for(nameserver: str, topic: str, messages: int) -> None:
 
 
 def _wait(connect: Connect, topic: str, messages: int) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while _visible(connect, topic) < messages:
         assert time.monotonic() < deadline, f"{topic} does not show {messages} messages"
         time.sleep(0.01)

@@ -38,7 +38,7 @@ def test_readme(capsys: pytest.CaptureFixture[str]) -> None:
 
 async def until_printed(capsys: pytest.CaptureFixture[str], text: str) -> None:
     seen = ""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while text not in seen:
             await asyncio.sleep(0.01)
             seen += capsys.readouterr().out

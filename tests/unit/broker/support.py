@@ -77,7 +77,7 @@ class Caller:
     ) -> Command:
         ext = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in fields.items()}
         request = Command(code, ext_fields=ext, body=body, version=version, serialize_type=serialize_type)
-        return await self.client.call(self._address, request, 5)
+        return await self.client.call(self._address, request, 60)
 
     async def send(
         self, topic: str = "T", body: bytes = b"body", queue_id: int = 0, *, serialize_type: int = 0, sys_flag: int = 0,
@@ -91,7 +91,7 @@ class Caller:
 
     async def pull(
         self, topic: str = "T", offset: int = 0, *, group: str = "G", queue_id: int = 0, sys_flag: int = 4,
-        count: int = 32, expression: str = "*", expression_type: str = "TAG", suspend_ms: int = 3000,
+        count: int = 32, expression: str = "*", expression_type: str = "TAG", suspend_ms: int = 60_000,
         commit: int = 0, sub_version: int = 0, serialize_type: int = 0, **more: int,
     ) -> Command:  # fmt: skip
         asked = {

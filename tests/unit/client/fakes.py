@@ -262,6 +262,6 @@ def fields(command: Command) -> dict[str, str]:
 
 async def until(true: Callable[[], bool]) -> None:
     """Let the loop run until `true` holds: everything here happens without waiting for a clock."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not true():  # noqa: ASYNC110 - what is awaited has no event of its own
             await asyncio.sleep(0)

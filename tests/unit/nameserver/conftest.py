@@ -46,7 +46,7 @@ class Caller:
 
     async def __call__(self, code: int, body: bytes = b"", version: int = 479, **fields: object) -> Command:
         ext = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in fields.items()}
-        return await self.client.call(self._address, Command(code, ext_fields=ext, body=body, version=version), 5)
+        return await self.client.call(self._address, Command(code, ext_fields=ext, body=body, version=version), 60)
 
     async def register(
         self,

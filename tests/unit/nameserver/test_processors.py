@@ -106,7 +106,7 @@ async def test_a_broker_is_gone_when_its_connection_is(call: Caller, nameserver:
     (connection,) = nameserver._server.connections
     connection.on_closed.append(lambda _: gone.set())
     await broker.client.close()
-    await asyncio.wait_for(gone.wait(), 5)
+    await asyncio.wait_for(gone.wait(), 60)
     assert (await call(RequestCode.GET_ROUTEINFO_BY_TOPIC, topic="orders")).code == ResponseCode.TOPIC_NOT_EXIST
 
 
@@ -227,7 +227,7 @@ async def test_brokers_are_told_of_a_new_lowest_id(call: Caller, nameserver: Nam
     await call.register(enableActingMaster=True)
     await slave.register(broker_id=1, enableActingMaster=True)
     await call(RequestCode.UNREGISTER_BROKER, **call.identity())
-    assert await asyncio.wait_for(told.get(), 5) == {
+    assert await asyncio.wait_for(told.get(), 60) == {
         "minBrokerId": "1", "brokerName": "broker-a", "minBrokerAddr": "127.0.0.1:10911",
         "offlineBrokerAddr": "127.0.0.1:10910", "haBrokerAddr": "127.0.0.1:10921",
     }  # fmt: skip

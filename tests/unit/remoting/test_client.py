@@ -30,7 +30,7 @@ def free_port() -> int:
 async def test_callers_share_one_connection(start_server: StartServer, client: RemotingClient) -> None:
     server = await start_server(echo_table())
     bodies = [str(number).encode() for number in range(50)]
-    answers = await asyncio.gather(*(client.call(server.address, Command(1, body=body), 3) for body in bodies))
+    answers = await asyncio.gather(*(client.call(server.address, Command(1, body=body), 60) for body in bodies))
     assert [answer.body for answer in answers] == bodies
     assert len(server.connections) == len(client.connections) == 1
     assert client.connected(server.address) is await client.connect(server.address)
@@ -42,7 +42,7 @@ async def test_hooks_see_the_request_before_it_leaves(start_server: StartServer,
 
     server = await start_server(echo_table())
     client.hooks.append(sign)
-    answer = await client.call(server.address, Command(1, ext_fields={"a": "b"}), 3)
+    answer = await client.call(server.address, Command(1, ext_fields={"a": "b"}), 60)
     assert answer.ext_fields == {"a": "b", "Signature": server.address}
 
 
@@ -52,21 +52,24 @@ async def test_a_lost_connection_is_made_again_on_demand(start_server: StartServ
     first.abort("test")
     await until(lambda: first.closed)
     assert client.connected(server.address) is None
-    assert (await client.call(server.address, Command(1), 3)).code == 0
+    assert (await client.call(server.address, Command(1), 60)).code == 0
 
 
 async def test_after_a_failure_the_address_rests(client: RemotingClient) -> None:
-    port = free_port()
+    port, began = free_port(), asyncio.get_running_loop().time()
     address = f"127.0.0.1:{port}"
     with pytest.raises(ConnectFailed, match=r"127\.0\.0\.1") as caught:
-        await client.call(address, Command(1), 3)
+        await client.call(address, Command(1), 60)
     assert caught.value.retriable
+    rest = client._rests[address]
+    assert rest.until >= began + rest.length
+    rest.until += 3600  # longer than this test takes
     server = RemotingServer(echo_table(), "127.0.0.1", port)
     await server.start()
     with pytest.raises(ConnectFailed):
-        await client.call(address, Command(1), 3)
-    client._rests[address].until = 0
-    assert (await client.call(address, Command(1), 3)).code == 0
+        await client.call(address, Command(1), 60)
+    rest.until = 0
+    assert (await client.call(address, Command(1), 60)).code == 0
     assert address not in client._rests
     await server.stop()
 
@@ -84,7 +87,7 @@ async def test_rests_grow_up_to_a_bound(client: RemotingClient) -> None:
 
 async def test_an_address_that_is_none(client: RemotingClient) -> None:
     with pytest.raises(ConnectFailed, match="HOST:PORT"):
-        await client.call("nonsense", Command(1), 3)
+        await client.call("nonsense", Command(1), 60)
 
 
 async def test_the_timeout_covers_the_connecting() -> None:
@@ -107,10 +110,10 @@ async def test_the_timeout_covers_the_connecting() -> None:
 async def test_a_closed_client_connects_no_more(start_server: StartServer) -> None:
     server = await start_server(echo_table())
     client = RemotingClient()
-    await client.call(server.address, Command(1), 3)
+    await client.call(server.address, Command(1), 60)
     await client.close()
     with pytest.raises(ConnectFailed, match="closed"):
-        await client.call(server.address, Command(1), 3)
+        await client.call(server.address, Command(1), 60)
 
 
 async def test_oneway_requests_arrive(start_server: StartServer, client: RemotingClient) -> None:
@@ -119,7 +122,7 @@ async def test_oneway_requests_arrive(start_server: StartServer, client: Remotin
     table.add(1, lambda _connection, request: arrived.set() if request.is_oneway else None)
     server = await start_server(table)
     await client.oneway(server.address, Command(1))
-    await asyncio.wait_for(arrived.wait(), 3)
+    await asyncio.wait_for(arrived.wait(), 60)
 
 
 async def test_answers_are_read_while_requests_cannot_leave(client: RemotingClient) -> None:
@@ -130,7 +133,7 @@ async def test_answers_are_read_while_requests_cannot_leave(client: RemotingClie
         connection = await client.connect(f"127.0.0.1:{listening.getsockname()[1]}")
         peer, _ = await loop.sock_accept(listening)
     with peer:
-        opaque, answer = connection.expect(5)
+        opaque, answer = connection.expect(60)
         connection.put(encode_frame(Command(1, opaque=opaque)))
         while connection.stalled_since is None:
             connection.put_now([encode_frame(Command(1, body=bytes(1_000_000)))])

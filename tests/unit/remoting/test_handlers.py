@@ -47,7 +47,7 @@ async def test_errors_become_answers(
     start_server: StartServer, client: RemotingClient, error: Exception, code: int, remark: str
 ) -> None:
     server = await start_server(raising(error))
-    answer = await client.call(server.address, Command(RequestCode.SEND_MESSAGE), 3)
+    answer = await client.call(server.address, Command(RequestCode.SEND_MESSAGE), 60)
     assert (answer.code, answer.remark) == (code, remark)
 
 
@@ -56,7 +56,7 @@ async def test_a_bug_is_logged_and_its_details_stay_here(
 ) -> None:
     server = await start_server(raising(KeyError("secret")))
     with caplog.at_level(logging.ERROR):
-        answer = await client.call(server.address, Command(RequestCode.SEND_MESSAGE), 3)
+        answer = await client.call(server.address, Command(RequestCode.SEND_MESSAGE), 60)
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "secret" not in (answer.remark or "")
     assert "secret" in caplog.text
@@ -66,7 +66,7 @@ async def test_an_answer_that_cannot_be_encoded_is_a_bug_too(start_server: Start
     table = ProcessorTable()
     table.add(1, lambda _connection, request: request.reply(0, "\ud800 is no text"))
     server = await start_server(table)
-    answer = await client.call(server.address, Command(1), 3)
+    answer = await client.call(server.address, Command(1), 60)
     assert answer.code == ResponseCode.SYSTEM_ERROR
 
 
@@ -78,7 +78,7 @@ async def test_authorize_comes_before_the_handler(start_server: StartServer, cli
 
     table.authorize = authorize
     server = await start_server(table)
-    answer = await client.call(server.address, Command(RequestCode.SEND_MESSAGE), 3)
+    answer = await client.call(server.address, Command(RequestCode.SEND_MESSAGE), 60)
     assert (answer.code, answer.remark) == (ResponseCode.NO_PERMISSION, "no account for 127.0.0.1")
 
 
@@ -109,7 +109,7 @@ async def test_slow_errors_become_answers(start_server: StartServer, client: Rem
     table = ProcessorTable()
     table.add_slow(5, slow)
     server = await start_server(table)
-    answer = await client.call(server.address, Command(5), 3)
+    answer = await client.call(server.address, Command(5), 60)
     assert answer.code == ResponseCode.TOPIC_NOT_EXIST
 
 

@@ -91,7 +91,7 @@ async def test_stop_does_not_wait_longer_than_its_grace() -> None:
     peer = await BarePeer.connect(server.port)
     await peer.write(Command(2), Command(1))
     await peer.read()
-    await asyncio.wait_for(server.stop(grace=0.05), 3)
+    await asyncio.wait_for(server.stop(grace=0.05), 60)
     assert await peer.is_dropped()
     assert len(server.connections) == 0
     peer.close()
@@ -106,13 +106,13 @@ async def test_tls_on_both_sides(certificate: tuple[Path, Path]) -> None:
     client = RemotingClient(ssl=ssl.create_default_context(cafile=str(cert)))
     stranger = RemotingClient(ssl=ssl.create_default_context())
     body = bytes(range(256)) * 4096
-    assert (await client.call(server.address, Command(1, body=body), 5)).body == body
-    opaque, answer = (connection := await client.connect(server.address)).expect(5)
+    assert (await client.call(server.address, Command(1, body=body), 60)).body == body
+    opaque, answer = (connection := await client.connect(server.address)).expect(60)
     frame = encode_frame(Command(1, opaque=opaque, body=body))
     connection.put_now([frame[:100], bytearray(frame[100:])])
     assert (await answer).body == body
     with pytest.raises(ConnectFailed, match="certificate"):
-        await stranger.call(server.address, Command(1), 5)
+        await stranger.call(server.address, Command(1), 60)
     await client.close()
     await stranger.close()
     await server.stop(grace=1)

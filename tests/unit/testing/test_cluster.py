@@ -29,7 +29,7 @@ def test_what_was_stored_is_there_after_a_restart(tmp_path: Path) -> None:
     settings = PullSettings(consume_from="first")
     with EmbeddedCluster(tmp_path) as cluster, PullConsumer("g", cluster.nameserver, settings=settings) as consumer:
         consumer.assign([receipt.queue])
-        assert [message.body for message in consumer.poll(timeout=30)] == [b"x"]
+        assert [message.body for message in consumer.poll(timeout=60)] == [b"x"]
 
 
 def test_a_temporary_directory_goes_away() -> None:

@@ -16,7 +16,7 @@ __all__ = ["Connect", "StartBroker", "broker", "caller", "clock", "connect", "st
 
 async def parked_at(broker: Broker) -> None:
     """Return once a pull is parked."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not len(broker.pulls.long_polls):  # noqa: ASYNC110 - the broker tells nobody of it
             await asyncio.sleep(0)
 

@@ -82,7 +82,7 @@ async def test_one_flush_answers_everyone_below_it_and_the_late_are_told() -> No
     assert replies.sent == [b"0 None"] * 2
     assert store.dispatched == 1
     replies.changed.clear()
-    await asyncio.wait_for(replies.changed.wait(), 5)
+    await asyncio.wait_for(replies.changed.wait(), 60)
     assert replies.sent[2].startswith(b"%d " % ResponseCode.FLUSH_DISK_TIMEOUT)
     acks.stop()
 
@@ -159,7 +159,7 @@ async def test_whatever_goes_wrong_with_the_readers_the_others_are_answered(capl
 async def scrape(port: int, request: bytes = b"GET /metrics HTTP/1.1\r\n\r\n") -> str:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request)
-    text = (await asyncio.wait_for(reader.read(), 5)).decode()
+    text = (await asyncio.wait_for(reader.read(), 60)).decode()
     writer.close()
     return text
 

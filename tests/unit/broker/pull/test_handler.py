@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from tests.loop_clock import LoopClock
 from tests.unit.broker.conftest import Connect, StartBroker
 from tests.unit.broker.support import Caller, FakeClock, bodies, fields, wants
 
@@ -268,16 +269,20 @@ async def test_a_message_that_does_not_match_wakes_nobody(
     assert bodies(await pull) == [b"yes"]
 
 
-async def test_a_pull_waits_no_longer_than_it_asked_to(broker: Broker, connect: Connect) -> None:
+async def test_a_pull_waits_no_longer_than_it_asked_to(broker: Broker, connect: Connect, loop_clock: LoopClock) -> None:
     consumer, producer = connect(), connect()
     await producer.send(TAGS="A")
     pull = asyncio.ensure_future(
-        consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION, expression="B", suspend_ms=300)
+        consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION, expression="B", suspend_ms=30_000)
     )
     await parked(broker, pull)
     await producer.send(TAGS="A")
+    loop_clock.advance(29)
+    await producer.send(TAGS="A")
+    assert not pull.done()
+    loop_clock.advance(2)
     answer = await pull
-    assert (answer.code, fields(answer)["nextBeginOffset"]) == (ResponseCode.PULL_NOT_FOUND, "2")
+    assert (answer.code, fields(answer)["nextBeginOffset"]) == (ResponseCode.PULL_NOT_FOUND, "3")
     assert len(broker.pulls.long_polls) == 0
 
 

@@ -12,7 +12,7 @@ async def test_an_alarm_rings_once_at_its_time(clock: FakeClock) -> None:
     alarm = Alarm("test", clock, rang.set)
     alarm.start()
     alarm.set(clock.now)
-    await asyncio.wait_for(rang.wait(), 5)
+    await asyncio.wait_for(rang.wait(), 60)
     assert alarm.at_ms is None
 
 
@@ -28,7 +28,7 @@ async def test_an_alarm_that_is_set_before_the_start_rings_after_it(clock: FakeC
     alarm = Alarm("test", clock, rang.set)
     alarm.set(clock.now - 1)
     alarm.start()
-    await asyncio.wait_for(rang.wait(), 5)
+    await asyncio.wait_for(rang.wait(), 60)
 
 
 async def test_one_that_wakes_too_early_sleeps_on(clock: FakeClock) -> None:

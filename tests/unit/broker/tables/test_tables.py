@@ -101,7 +101,7 @@ async def test_a_save_that_fails_is_tried_again() -> None:
         done.set()
 
     Saver("t", write).soon()
-    await asyncio.wait_for(done.wait(), 5)
+    await asyncio.wait_for(done.wait(), 60)
     assert len(tries) == 3
 
 

@@ -150,7 +150,7 @@ async def test_a_producer_is_asked_and_its_answer_counts(broker: Broker, clock: 
     check(broker, clock, 5_999)
     assert producer.asked.empty()
     check(broker, clock, 1)
-    request = await asyncio.wait_for(producer.asked.get(), 5)
+    request = await asyncio.wait_for(producer.asked.get(), 60)
     asked = request.ext_fields or {}
     where = {name: int(asked[name]) for name in ("commitLogOffset", "tranStateTableOffset")}
     assert where["tranStateTableOffset"] == 1
@@ -159,7 +159,7 @@ async def test_a_producer_is_asked_and_its_answer_counts(broker: Broker, clock: 
     assert asked["transactionId"] == asked["msgId"] == decode_properties(message.properties)["UNIQ_KEY"]
     assert decode_properties(message.properties)["TRANSACTION_CHECK_TIMES"] == "1"
     check(broker, clock, 30_000)
-    again = await asyncio.wait_for(producer.asked.get(), 5)
+    again = await asyncio.wait_for(producer.asked.get(), 60)
     assert decode_properties(decode_record(again.body).properties)["TRANSACTION_CHECK_TIMES"] == "2"
     await end(producer, where, COMMIT, fromTransactionCheck=True)
     await end(producer, first, COMMIT)

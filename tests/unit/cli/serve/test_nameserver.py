@@ -28,7 +28,7 @@ def start(*options: str) -> tuple[subprocess.Popen[str], int]:
 
 def stop(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> str:
     process.send_signal(number)
-    _, log = process.communicate(timeout=20)
+    _, log = process.communicate(timeout=60)
     assert process.returncode == 0, log
     return log
 
@@ -80,7 +80,7 @@ def test_the_log_goes_to_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_bad_use_is_one_line_and_a_code(options: list[str], code: int, text: str) -> None:
-    ran = subprocess.run([*SPROCKET, *options], capture_output=True, text=True, timeout=20, check=False)
+    ran = subprocess.run([*SPROCKET, *options], capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == code
     (line,) = ran.stderr.splitlines()
     assert line.startswith("sprocket: ")
@@ -90,7 +90,7 @@ def test_bad_use_is_one_line_and_a_code(options: list[str], code: int, text: str
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         options = ["--port", str(taken.getsockname()[1]), "--data", str(tmp_path)]
-        ran = subprocess.run([*SPROCKET, *options], capture_output=True, text=True, timeout=20, check=False)
+        ran = subprocess.run([*SPROCKET, *options], capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 1
     assert "in use" in ran.stderr.splitlines()[-1]
     assert "Traceback" not in ran.stderr

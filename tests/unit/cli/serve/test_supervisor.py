@@ -27,7 +27,7 @@ DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); print('x ready o
 SILENT = "import time; time.sleep(600)"
 BROKEN = "raise SystemExit(3)"
 
-QUICK = Patience(first_pause=0.01, longest_pause=0.05, stop=10, ready=20)
+QUICK = Patience(first_pause=0.01, longest_pause=0.05, stop=60, ready=60)
 
 Start = Callable[..., Awaitable["Run"]]
 
@@ -41,7 +41,7 @@ class Run:
         self.supervisor = Supervisor(children, patience, self.lines.put_nowait)
 
     async def next_pid(self) -> int:
-        return int((await asyncio.wait_for(self.lines.get(), 20)).rpartition(" ")[2])
+        return int((await asyncio.wait_for(self.lines.get(), 60)).rpartition(" ")[2])
 
 
 @pytest_asyncio.fixture
@@ -92,7 +92,7 @@ async def test_a_child_that_never_was_ready_ends_the_start(start: Start) -> None
 
 async def test_a_child_that_is_not_ready_in_time(start: Start) -> None:
     with pytest.raises(SprocketError, match=r"not ready within 0\.3 s: c0"):
-        await start(SILENT, patience=Patience(ready=0.3, stop=5))
+        await start(SILENT, patience=Patience(ready=0.3, stop=60))
 
 
 async def test_a_child_that_does_not_listen_is_killed(start: Start) -> None:
@@ -116,10 +116,10 @@ asyncio.run(main())
         sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
     assert process.stdout is not None
-    pid = int((await asyncio.wait_for(process.stdout.readline(), 20)).decode().rpartition(" ")[2])
+    pid = int((await asyncio.wait_for(process.stdout.readline(), 60)).decode().rpartition(" ")[2])
     assert lives(pid)
     process.kill()
     await process.wait()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while lives(pid):  # noqa: ASYNC110 - the orphan is another process's child: only its entry in /proc tells
             await asyncio.sleep(0.02)

@@ -29,7 +29,7 @@ async def test_requests_are_signed() -> None:
     await server.start()
     options = ClientOptions(("ns:1",), credentials=Credentials("RocketMQ", "12345678", "token"))
     transport = RemotingTransport(options, ProcessorTable())
-    await transport.call(f"127.0.0.1:{server.port}", Command(ROUTE, ext_fields={"topic": "T"}, body=b"body"), 5)
+    await transport.call(f"127.0.0.1:{server.port}", Command(ROUTE, ext_fields={"topic": "T"}, body=b"body"), 60)
     await transport.close()
     await server.stop()
     ext = seen[0].ext_fields or {}
@@ -50,17 +50,17 @@ async def test_errors_are_the_clients_own() -> None:
     with pytest.raises(TimedOut):
         await transport.call(f"127.0.0.1:{server.port}", Command(ROUTE), 0.05)
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1 cannot be reached"):
-        await transport.call("127.0.0.1:1", Command(ROUTE), 1)
+        await transport.call("127.0.0.1:1", Command(ROUTE), 60)
     await transport.close()
     with pytest.raises(Closed):
-        await transport.call(f"127.0.0.1:{server.port}", Command(ROUTE), 1)
-    await server.stop()
+        await transport.call(f"127.0.0.1:{server.port}", Command(ROUTE), 60)
+    await server.stop(grace=0.05)  # for the request that has no answer
 
 
 async def test_changes_reach_every_nameserver() -> None:
     transport = FakeTransport()
     servers = NameServers(("a:1", "b:1"), transport)
-    await servers.call_all(ROUTE, GetRouteInfoRequestHeader(topic="T"), timeout=1)
+    await servers.call_all(ROUTE, GetRouteInfoRequestHeader(topic="T"), timeout=60)
     assert transport.addresses(ROUTE) == ["a:1", "b:1"]
 
 

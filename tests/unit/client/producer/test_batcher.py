@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.loop_clock import LoopClock
 from tests.unit.client.fakes import FakeTransport, batch_bodies, instance, route, routes, stores, until
 
 from sprocketmq.client.errors import InvalidMessage, NoRoute, Overloaded, Refused, Unreachable
@@ -32,7 +33,7 @@ def network(**topics: int) -> FakeTransport:
 
 
 def batcher(
-    transport: FakeTransport, *, retries: int = 2, timeout: float = 3.0, alone: list[Message] | None = None,
+    transport: FakeTransport, *, retries: int = 2, timeout: float = 60, alone: list[Message] | None = None,
     **limits: float,
 ) -> Batcher:  # fmt: skip
     """What it sends unbatched goes to `alone`."""
@@ -71,7 +72,7 @@ async def test_size_limits_close_a_batch() -> None:
 async def test_linger_sends_what_is_there() -> None:
     transport = network(T=1)
     made = batcher(transport, linger=0.001)
-    receipt = await asyncio.wait_for(made.submit(Message("T", b"x")), 5)
+    receipt = await asyncio.wait_for(made.submit(Message("T", b"x")), 60)
     assert receipt.queue_offset == 0
     await made.stop()
 
@@ -139,14 +140,20 @@ async def test_the_buffer_is_bounded_and_tells() -> None:
     await made.stop()
 
 
-async def test_no_room_in_time() -> None:
+async def test_no_room_in_time(loop_clock: LoopClock) -> None:
     transport = network(T=1)
     transport.hold = asyncio.Event()
-    made = batcher(transport, delivery_timeout=0.2, buffer_messages=1, max_messages=1)
+    made = batcher(transport, delivery_timeout=30, buffer_messages=1, max_messages=1)
     future = made.submit(Message("T", b"x"))
     await until(lambda: any(command.code == BATCH for _, command in transport.asked))
+    waiting = asyncio.ensure_future(made.room())
+    await asyncio.sleep(0)
+    loop_clock.advance(29)
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    loop_clock.advance(2)
     with pytest.raises(Overloaded):
-        await made.room()
+        await waiting
     transport.hold.set()
     await made.stop()
     assert future.done()

@@ -30,7 +30,7 @@ def transport(request: pytest.FixtureRequest) -> FakeTransport:
     return made
 
 
-def start(transport: FakeTransport, outcomes: Outcomes, *, is_bound: bool, seconds: float = 5) -> Delivery:
+def start(transport: FakeTransport, outcomes: Outcomes, *, is_bound: bool, seconds: float = 60) -> Delivery:
     settings = ProducerSettings()
     delivery = Delivery(Sender(instance(transport), "g", settings), Encoder("", settings), settings)
     way = Route.of("T", route("a", "b", queues=1))

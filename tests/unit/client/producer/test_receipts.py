@@ -40,7 +40,7 @@ def test_a_broker_may_tell_one_id_for_all() -> None:
 
 async def test_it_is_awaited_gathered_and_waited_for_like_a_future() -> None:
     outcome, (one, two, three) = futures()
-    first = asyncio.ensure_future(asyncio.wait_for(one, 5))
+    first = asyncio.ensure_future(asyncio.wait_for(one, 60))
     pair = asyncio.gather(two, three)
     again = asyncio.ensure_future(_await(two))
     await asyncio.sleep(0)

@@ -38,7 +38,7 @@ async def test_verdicts(executor: Executor, verdict: Any, reason: str, level: in
         return verdict
 
     for function in (handle, lambda _message: verdict):
-        outcome = await Handler(function).run(MESSAGES[:1], executor, 5)
+        outcome = await Handler(function).run(MESSAGES[:1], executor, 60)
         assert (outcome.reason, outcome.level) == (reason, level)
 
 
@@ -49,8 +49,8 @@ async def test_what_is_raised(executor: Executor) -> None:
     def put_off(_message: object) -> None:
         raise Retry(7)
 
-    assert (await Handler(fail).run(MESSAGES[:1], executor, 5)).reason == "exception"
-    assert (await Handler(put_off).run(MESSAGES[:1], executor, 5)).level == 7
+    assert (await Handler(fail).run(MESSAGES[:1], executor, 60)).reason == "exception"
+    assert (await Handler(put_off).run(MESSAGES[:1], executor, 60)).level == 7
 
 
 async def test_timeout(executor: Executor) -> None:
@@ -79,7 +79,7 @@ async def test_batch_and_callable_objects(executor: Executor) -> None:
         async def __call__(self, given: Any) -> None:
             seen.append(given)
 
-    await Handler(Callable(), 10, takes_batch=True).run(MESSAGES, executor, 5)
+    await Handler(Callable(), 10, takes_batch=True).run(MESSAGES, executor, 60)
     assert seen == [MESSAGES]
 
 
@@ -87,5 +87,5 @@ async def test_threads_see_the_callers_context(executor: Executor) -> None:
     variable = contextvars.ContextVar("variable", default="outside")
     variable.set("inside")
     seen: list[str] = []
-    await Handler(lambda _message: seen.append(variable.get())).run(MESSAGES[:1], executor, 5)
+    await Handler(lambda _message: seen.append(variable.get())).run(MESSAGES[:1], executor, 60)
     assert seen == ["inside"]

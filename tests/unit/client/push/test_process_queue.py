@@ -87,7 +87,7 @@ async def test_room_comes_with_settling() -> None:
     await asyncio.sleep(0)
     assert not waiting.done()
     queue.settle(queue.take(1))
-    await asyncio.wait_for(waiting, 1)
+    await asyncio.wait_for(waiting, 60)
 
 
 def test_lock_is_trusted_for_half_its_life() -> None:

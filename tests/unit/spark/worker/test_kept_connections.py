@@ -16,7 +16,7 @@ from sprocketmq.spark.worker.kept_connections import kept_cluster
 @pytest.fixture
 def server() -> Iterator[socket.socket]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(5)
+        listening.settimeout(60)
         yield listening
 
 
