@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.loop_clock import loop_clock
+from tests.peers.patience import patience
 from tests.peers.toolchain import needs_tools, openssl
 
-__all__ = ["certificate", "loop_clock"]
+__all__ = ["certificate", "loop_clock", "patience"]
 
 # A first example pays for imports and tables; how long one takes says nothing here.
 settings.register_profile("sprocketmq", deadline=None, suppress_health_check=[HealthCheck.too_slow])

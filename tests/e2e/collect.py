@@ -8,7 +8,7 @@ from typing import Any
 
 from sprocketmq.client import ReceivedMessage
 
-WAIT_S = 60.0
+WAIT_S = 120.0
 
 
 class Collector:

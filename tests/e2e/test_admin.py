@@ -102,7 +102,7 @@ async def test_messages(admin: AdminClient, cluster: Cluster, unique: Unique) ->
     async with Producer(unique("pg"), cluster.address) as producer:
         receipt = await producer.send(Message(topic, b"needle", keys=["k1", "k2"]))
     assert (await admin.messages.get(receipt.offset_message_id)).body == b"needle"
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while not await admin.messages.find(topic, "k2"):  # noqa: ASYNC110 - the index is built behind the log
             await asyncio.sleep(0.1)
     assert (await admin.messages.get(receipt.message_id, topic)).body == b"needle"

@@ -75,7 +75,7 @@ async def test_pop(cluster: Cluster, unique: Unique) -> None:
     await prepare(cluster, topic)
     async with consuming(cluster, group, topic, one, pop=True), consuming(cluster, group, topic, two, pop=True):
         await fill(cluster, topic, 100, unique("pg"))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while len(one.bodies) + len(two.bodies) < 101:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
     bodies = one.bodies + two.bodies
@@ -136,7 +136,7 @@ async def test_exhausted_messages_go_to_the_dead_letter_queue(cluster: Cluster, 
     async with consuming(cluster, group, topic, handler, settings=settings):
         await handler.wait(1)
     async with AdminClient(cluster.address) as admin:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while f"%DLQ%{group}" not in await admin.topics.names(everything=True):  # noqa: ASYNC110
                 await asyncio.sleep(0.2)
         await admin.topics.set_perm(f"%DLQ%{group}", 6)
@@ -175,7 +175,7 @@ async def test_java_and_python_share_a_group(
     other = await asyncio.to_thread(java.push_consumer, group, cluster.address, [topic])
     try:
         async with consuming(cluster, group, topic, handler) as consumer:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(120):
                 while True:  # each queue exactly one owner
                     ours = owned(consumer.assignment())
                     theirs = {q for q in await asyncio.to_thread(other.assigned) if not is_retry_topic(q.topic)}
@@ -184,7 +184,7 @@ async def test_java_and_python_share_a_group(
                     await asyncio.sleep(0.2)
             await fill(cluster, topic, 200, unique("pg"))
             wanted = {b"%d" % i for i in range(200)}
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(120):
                 while True:
                     both = set(handler.bodies) | {m.body for m in await asyncio.to_thread(other.received)}
                     if both >= wanted:
@@ -206,7 +206,7 @@ async def test_orderly_java_and_python_keep_the_order(cluster: Cluster, unique: 
         other = await asyncio.to_thread(java_533.push_consumer, group, cluster.address, [topic], orderly=True)
         try:
             await fill(cluster, topic, 100, unique("pg"), tag="later")
-            async with asyncio.timeout(90):
+            async with asyncio.timeout(180):
                 while len(handler.bodies) + len(await asyncio.to_thread(other.received)) < 200:  # noqa: ASYNC110
                     await asyncio.sleep(0.2)
             theirs = await asyncio.to_thread(other.received)

@@ -49,7 +49,7 @@ async def behind_proxy(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Asy
 async def send_all(producer: Producer, topic: str, bodies: list[bytes]) -> set[bytes]:
     """As a careful user does: again until it is acknowledged."""
     for body in bodies:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while True:
                 try:
                     await producer.send(Message(topic, body))
@@ -134,7 +134,7 @@ async def test_nameserver_gone_for_a_while(cluster: Cluster, unique: Unique) -> 
             await handler.wait_for(b"before")
             proxy.cut()
             failed = proxy.accepted
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(120):
                 while proxy.accepted < failed + 3:  # noqa: ASYNC110 - refreshes that fail
                     await asyncio.sleep(0.05)
             await send_all(producer, topic, [b"during"])

@@ -36,7 +36,7 @@ async def read(cluster: Cluster, topic: str, count: int, group: str) -> list[Rec
     async with PullConsumer(group, cluster.address, settings=FIRST) as consumer:
         await consumer.subscribe(topic)
         found: list[ReceivedMessage] = []
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while len(found) < count:
                 found += await consumer.poll()
     return found
@@ -132,7 +132,7 @@ async def test_transactions(cluster: Cluster, unique: Unique) -> None:
                 raise RuntimeError
         await producer.send_in_transaction(Message(topic, b"checked"), lambda *_: TransactionState.UNKNOWN)
         seen: set[bytes] = set()
-        async with asyncio.timeout(60), PullConsumer(unique("g"), cluster.address, settings=FIRST) as consumer:
+        async with asyncio.timeout(120), PullConsumer(unique("g"), cluster.address, settings=FIRST) as consumer:
             await consumer.subscribe(topic)
             while not seen >= {b"committed", b"checked"}:
                 seen |= {message.body for message in await consumer.poll()}
@@ -172,7 +172,7 @@ async def test_trace(cluster: Cluster, unique: Unique) -> None:
         receipt = await producer.send(Message(topic, b"x", keys="k"))
         async with consumer:
             await handler.wait(1)
-    async with AdminClient(cluster.address) as admin, asyncio.timeout(60):
+    async with AdminClient(cluster.address) as admin, asyncio.timeout(120):
         while True:
             kinds = [record.kind for record in await admin.messages.trace(receipt.message_id)]
             if {"Pub", "SubBefore", "SubAfter"} <= set(kinds):
@@ -202,6 +202,6 @@ async def test_java_and_trace_see_each_message_of_an_automatic_batch(
     for queue in {receipt.queue.queue_id for receipt in receipts}:
         offsets = [receipt.queue_offset for receipt in receipts if receipt.queue.queue_id == queue]
         assert offsets == list(range(len(offsets)))
-    async with AdminClient(cluster.address) as admin, asyncio.timeout(60):
+    async with AdminClient(cluster.address) as admin, asyncio.timeout(120):
         while not [r for r in await admin.messages.trace(receipts[-1].message_id) if r.kind == "Pub"]:  # noqa: ASYNC110
             await asyncio.sleep(0.2)

@@ -28,7 +28,7 @@ async def fill(cluster: Cluster, topic: str, count: int, group: str, **how: str)
 
 async def drain(consumer: PullConsumer, count: int) -> list[ReceivedMessage]:
     found: list[ReceivedMessage] = []
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while len(found) < count:
             found += await consumer.poll()
     return found
@@ -102,7 +102,7 @@ async def test_arrow(cluster: Cluster, unique: Unique) -> None:
         assert [o for batch in batches for o in batch.column("queueOffset").to_pylist()] == list(range(10, 60))
         await consumer.assign([queue], "Aa")
         rows = 0
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while rows < 100:
                 batch = await consumer.poll_arrow()
                 if batch is not None:
@@ -127,7 +127,7 @@ async def test_members_share_the_queues(cluster: Cluster, unique: Unique) -> Non
             mine, theirs = one.assignment(), two.assignment()
             return len(mine) == len(theirs) == 2 and not mine & theirs
 
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while not shared():  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
 
@@ -136,7 +136,7 @@ async def test_iteration(cluster: Cluster, unique: Unique) -> None:
     topic = unique("topic")
     await fill(cluster, topic, 50, unique("pg"))
     seen = 0
-    async with asyncio.timeout(60), PullConsumer(unique("g"), cluster.address, settings=FIRST) as consumer:
+    async with asyncio.timeout(120), PullConsumer(unique("g"), cluster.address, settings=FIRST) as consumer:
         await consumer.subscribe(topic)
         async for _message in consumer:
             seen += 1

@@ -118,7 +118,7 @@ def first_offsets_by_queue(consumer: PushConsumer) -> dict[int, list[int]]:
 
 
 def test_what_was_popped_and_not_acknowledged_comes_again(scene: Scene) -> None:
-    messages = scene.pop.consumer.wait_bodies(scene.pop.expected, 90)
+    messages = scene.pop.consumer.wait_bodies(scene.pop.expected, 180)
     again = scene.pop.consumer.wait_until(
         lambda all_: len({m.body for m in all_ if m.reconsume_times == 1}) >= POPPED, 90
     )

@@ -65,7 +65,7 @@ def test_what_is_pending_is_delivered_after_the_move(tmp_path: Path, java_533: J
         ):
             producer.answer_checks("COMMIT_MESSAGE", by_key={"v": ["ROLLBACK_MESSAGE"]})
             producer.send(Outgoing(topic, b"here"))  # a producer heartbeats to brokers that it has a route to
-            messages = consumer.wait_bodies(pending(b"ours"), 90)
+            messages = consumer.wait_bodies(pending(b"ours"), 180)
             assert {*bodies(messages)} - {b"here"} == {*pending(b"ours")}
             leave_pending(producer, topic, b"theirs", APACHES)
         move(apaches, ours)
@@ -75,7 +75,7 @@ def test_what_is_pending_is_delivered_after_the_move(tmp_path: Path, java_533: J
         ):
             producer.answer_checks("COMMIT_MESSAGE", by_key={"v": ["ROLLBACK_MESSAGE"]})
             producer.send(Outgoing(topic, b"home"))
-            consumer.wait_bodies(pending(b"theirs"), 90)
+            consumer.wait_bodies(pending(b"theirs"), 180)
             received = [body for body in bodies(consumer.received()) if body.startswith(b"theirs")]
             assert sorted(received) == pending(b"theirs")
     finally:

@@ -59,7 +59,7 @@ async def read_by_python(nameserver: str, topic: str, group: str) -> list[bytes]
     """What our own client finds in the topic, over the move."""
     read: list[bytes] = []
     first = PullSettings(consume_from="first")
-    async with asyncio.timeout(60), PullConsumer(group, nameserver, settings=first) as consumer:
+    async with asyncio.timeout(120), PullConsumer(group, nameserver, settings=first) as consumer:
         await consumer.subscribe(topic)
         while len(read) < 40:
             read += [message.body for message in await consumer.poll(timeout=1)]

@@ -67,16 +67,16 @@ class Producer(PeerClient):
         *,
         queue: Queue | None = None,
         shard: str | None = None,
-        timeout: float = 60,
+        timeout: float = 30,
     ) -> list[Sent]:
         """One send each, one result each; oneway gives none.  `shard` picks the queue by its hash."""
         return self._send(messages, timeout, mode=mode, queue=queue and queue.to_json(), shard=shard)
 
-    def send_batch(self, messages: Iterable[Outgoing], *, queue: Queue | None = None, timeout: float = 60) -> Sent:
+    def send_batch(self, messages: Iterable[Outgoing], *, queue: Queue | None = None, timeout: float = 30) -> Sent:
         """All of them in one batch frame."""
         return self._send(messages, timeout, mode="sync", batch=True, queue=queue and queue.to_json())[0]
 
-    def request(self, message: Outgoing, timeout: float = 60) -> Received:
+    def request(self, message: Outgoing, timeout: float = 30) -> Received:
         """Send and wait for the reply of whoever consumes it."""
         reply = self._op("request", message=message.to_json(), timeout=int(timeout * 1000), wait=timeout + 30)
         return Received.from_json(reply)
@@ -90,7 +90,7 @@ class Producer(PeerClient):
         checks = {key: list(answers) for key, answers in (by_key or {}).items()}
         self.script(check=list(states) or None, checks=checks)
 
-    def wait_checks(self, number: int, timeout: float = 60) -> list[Received]:
+    def wait_checks(self, number: int, timeout: float = 120) -> list[Received]:
         events = self.inbox.wait("check", lambda seen: len(seen) >= number, timeout)
         return [Received.from_json(event["message"]) for event in events]
 
@@ -109,16 +109,16 @@ class PushConsumer(PeerClient):
         """What came so far."""
         return _messages(self.inbox.all("message"))
 
-    def wait(self, number: int, timeout: float = 60) -> list[Received]:
+    def wait(self, number: int, timeout: float = 120) -> list[Received]:
         """All that came, as soon as there are `number` of them or more."""
         return self.wait_until(lambda messages: len(messages) >= number, timeout)
 
-    def wait_bodies(self, expected: Iterable[bytes], timeout: float = 60) -> list[Received]:
+    def wait_bodies(self, expected: Iterable[bytes], timeout: float = 120) -> list[Received]:
         """All that came, as soon as every one of these bodies was among them."""
         wanted = set(expected)
         return self.wait_until(lambda messages: wanted <= {message.body for message in messages}, timeout)
 
-    def wait_until(self, content: Callable[[list[Received]], bool], timeout: float = 60) -> list[Received]:
+    def wait_until(self, content: Callable[[list[Received]], bool], timeout: float = 120) -> list[Received]:
         return _messages(self.inbox.wait("message", lambda events: content(_messages(events)), timeout))
 
     def assigned(self) -> set[Queue]:
@@ -140,7 +140,7 @@ class LitePullConsumer(PeerClient):
             Received.from_json(m) for m in self.call("poll", int(timeout * 1000), types=["long"], wait=timeout + 30)
         ]
 
-    def poll_up_to(self, queue: Queue, end: int, timeout: float = 60) -> None:
+    def poll_up_to(self, queue: Queue, end: int, timeout: float = 120) -> None:
         """Polls until the message before `end` has come.
 
         A seek before that races with the pull that `assign` began: the client may still hand out what it brings.

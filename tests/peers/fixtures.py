@@ -14,7 +14,6 @@ from tests.peers.apache import apache_cluster
 from tests.peers.go_peer import GoPeer
 from tests.peers.java_peer import JavaPeer, JavaVersion, Serialization
 from tests.peers.mqadmin import MqAdmin, Ran
-from tests.peers.patience import patience
 from tests.peers.servers import Cluster
 from tests.peers.sprocket import sprocket_cluster
 from tests.peers.toolchain import needs_tools
@@ -29,7 +28,6 @@ __all__ = [
     "java_peer",
     "mqadmin",
     "own_cluster",
-    "patience",
     "peer",
     "sprocket_rocketmq",
     "start_cluster",
@@ -161,7 +159,7 @@ def mqadmin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunMqAdmin]:
     """`mqadmin("5.3.3", "clusterList", "-n", address)` in a JVM per version."""
     started: dict[JavaVersion, MqAdmin] = {}
 
-    def run(version: JavaVersion, *arguments: str, timeout: float = 60) -> Ran:
+    def run(version: JavaVersion, *arguments: str, timeout: float = 120) -> Ran:
         if version not in started:
             started[version] = MqAdmin(version, tmp_path_factory.mktemp(f"mqadmin-{version}"))
         with needs_tools():

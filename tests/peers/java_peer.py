@@ -60,7 +60,8 @@ class JavaPeer:
         acl: tuple[str, str] | None = None,
     ) -> Producer:
         flags: dict[str, Any] = {"transactional": transactional, "trace": trace, "acl": acl}
-        return Producer(self.lines, group, nameserver, options={**_EAGER, **(options or {})}, **flags)
+        chosen = {**_EAGER, "sendMsgTimeout": 30_000, **(options or {})}
+        return Producer(self.lines, group, nameserver, options=chosen, **flags)
 
     def push_consumer(
         self,

@@ -101,7 +101,7 @@ class LinePeer:
             raise PeerFailed(f"{self.name} is gone\n{self.process.tail()}") from None
         return answer
 
-    def call(self, op: str, *, wait: float = 60, **arguments: Any) -> Any:
+    def call(self, op: str, *, wait: float = 120, **arguments: Any) -> Any:
         """Send a command and wait for its answer; raises `PeerError` with what the client threw."""
         try:
             return self.start(op, **arguments).result(wait)

@@ -32,7 +32,7 @@ class MqAdmin:
         self.version, self.directory = version, directory
         self._peer: LinePeer | None = None
 
-    def run(self, *arguments: str, timeout: float = 60) -> Ran:
+    def run(self, *arguments: str, timeout: float = 120) -> Ran:
         peer = self._peer = self._peer or self._start()
         result = peer.call("mqadmin", args=list(arguments), wait=timeout)
         code = result["exit"]

@@ -81,7 +81,7 @@ class Process:
     def running(self) -> bool:
         return self.child.poll() is None
 
-    def stop(self, timeout: float = 60) -> int:
+    def stop(self, timeout: float = 120) -> int:
         """SIGTERM, and SIGKILL for one that does not end in time; the exit code."""
         if self.running:
             self.child.terminate()

@@ -42,6 +42,7 @@ SMALL = {
     "maxHashSlotNum": "100",
     "maxIndexNum": "400",
     "brokerFastFailureEnable": "false",  # a slow machine is no reason to fail a test
+    "syncFlushTimeout": "60000",  # nor is a slow disk
 }
 
 

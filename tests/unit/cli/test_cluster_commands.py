@@ -34,7 +34,7 @@ def test_send_and_consume(cluster: EmbeddedCluster) -> None:
     ((sent,),) = ok(cluster.nameserver, "send", "cli-one", "hello", "--tag", "A", "--key", "k", "--property", "c=red")
     assert sent["status"] == "OK"
     (seen,) = ok(
-        cluster.nameserver, "consume", "cli-one", "--group", "g1", "--from", "first", "-n", "1", "--timeout", "20"
+        cluster.nameserver, "consume", "cli-one", "--group", "g1", "--from", "first", "-n", "1", "--timeout", "60"
     )
     assert (seen["body"], seen["tag"], seen["keys"], seen["id"]) == ("hello", "A", ["k"], sent["id"])
     assert seen["properties"]["c"] == "red"

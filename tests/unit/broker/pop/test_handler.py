@@ -169,7 +169,7 @@ async def test_a_pop_waits_for_a_message(broker: Broker, connect: Connect) -> No
     await connect().send("T", queue_id=0)
     waiter, sender = connect(), connect()
     await pop(waiter)
-    parked = asyncio.ensure_future(pop(waiter, pollTime=4000))
+    parked = asyncio.ensure_future(pop(waiter, pollTime=60_000))
     await until(lambda: len(broker.kinds.pops.polls) == 1)
     info = await sender(RequestCode.POLLING_INFO, consumerGroup="G", topic="T", queueId=-1)
     assert fields(info)["pollingNum"] == "1"
@@ -237,7 +237,7 @@ async def test_a_pop_and_a_pull_may_wait_on_one_queue(broker: Broker, connect: C
     await connect().send("T", queue_id=0)
     popper, puller, sender = connect(), connect(), connect()
     await pop(popper)
-    parked = asyncio.ensure_future(pop(popper, pollTime=4000))
+    parked = asyncio.ensure_future(pop(popper, pollTime=60_000))
     pulled = asyncio.ensure_future(puller.pull(offset=1, sys_flag=6))
     await until(lambda: len(broker.kinds.pops.polls) == len(broker.pulls.long_polls) == 1)
     await sender.send(body=b"both")
@@ -308,12 +308,12 @@ async def test_an_orderly_pop_waits_until_the_queue_is_free(
     for number in range(2):
         await caller.send(body=str(number).encode())
     first = await pop(caller, order=True, maxMsgNums=1)
-    waiting = asyncio.create_task(pop(connect(), order=True, maxMsgNums=1, pollTime=5000))
+    waiting = asyncio.create_task(pop(connect(), order=True, maxMsgNums=1, pollTime=60_000))
     await until(lambda: len(broker.kinds.pops.polls) == 1)
     await ack(caller, infos(first)[0])
     second = await waiting
     assert (bodies(second), fields(second)["orderCountInfo"]) == ([b"1"], "0 0 0")
-    waiting = asyncio.create_task(pop(connect(), order=True, maxMsgNums=1, pollTime=5000))
+    waiting = asyncio.create_task(pop(connect(), order=True, maxMsgNums=1, pollTime=60_000))
     await until(lambda: len(broker.kinds.pops.polls) == 1)
     clock.now += INVISIBLE_MS
     broker.kinds.order.alarm.ring()
