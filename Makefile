@@ -16,7 +16,7 @@ HOT    := $(shell find src -name '*.py' -o -name '*.pxd')
 CYCLES ?= 200
 
 # Tested twice, compiled and interpreted; and what needs real peers.
-INTERPRETED = tests/unit tests/property
+INTERPRETED = tests/unit tests/property tests/corpus
 PEERS       = tests/e2e tests/interop
 
 .PHONY: demo test lint up bench chaos lock clean setup java
