@@ -23,9 +23,10 @@ def _topics(*names: str, counter: int = 1, sys_flag: int = 0) -> dict[str, Any]:
 
 
 def _identity(name: str = "broker-a", number: int = 0) -> dict[str, Value]:
+    """Those of broker-a are numbered; each other broker is a master, and the number is that of its machine."""
     return {
         "brokerName": name, "brokerAddr": f"10.0.0.{number + 1}:10911", "clusterName": "DefaultCluster",
-        "brokerId": number,
+        "brokerId": number if name == "broker-a" else 0,
     }  # fmt: skip
 
 
@@ -48,6 +49,7 @@ _BROKERS: list[Step] = [
     _register("register packed nonsense", None, body=b"nonsense", more={"compressed": True}, on="a"),
     *both(_register("register a slave", _topics("orders"), number=1, on="slave")),
     _register("register another", _topics("orders", "bills", sys_flag=1), "broker-b", 5, on="b"),
+    _register("register one with unit subscriptions", _topics("units", sys_flag=2), "broker-c", 6, on="c"),
     _register("register again, with more", _topics("orders", "later", counter=2), on="a"),
     _register("register without a body", None, "broker-e", 7, body=b"", on="e"),
     *both(ask("heartbeat", Code.BROKER_HEARTBEAT, _identity() | {"heartbeatTimeoutMills": 60_000}, on="a")),
