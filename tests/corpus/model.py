@@ -1,7 +1,7 @@
 """What a scene is made of: servers, and steps that a client takes one after the other.
 
-A step is a request, a wait or a closed connection. Every step is followed by whatever frames it brings, on any
-connection: so a parked pull is answered at a later step, and a notice of the broker stands where it came.
+A step is a request, several at once, a wait or a closed connection. Every step is followed by whatever frames it
+brings, on any connection: so a parked pull is answered at a later step, and a notice of the broker stands where it came.
 """
 
 from __future__ import annotations
@@ -71,6 +71,15 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Burst:
+    """Requests that reach the server in one read, or in reads of so many bytes; on the connection of the first."""
+
+    name: str
+    requests: tuple[Request, ...]
+    read_size: int = 1 << 20
+
+
+@dataclass(frozen=True)
 class Wait:
     name: str
     seconds: float
@@ -82,7 +91,7 @@ class Close:
     on: str
 
 
-Step: TypeAlias = Request | Wait | Close
+Step: TypeAlias = Request | Burst | Wait | Close
 
 
 @dataclass(frozen=True)

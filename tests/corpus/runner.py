@@ -10,7 +10,7 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.corpus.model import Close, Mask, Request, Scene, Step
+from tests.corpus.model import Burst, Close, Mask, Request, Scene, Step, Wait
 from tests.corpus.network import MemoryTransport, VirtualLoop
 from tests.corpus.servers import PORTS, Servers, fixed_world, seed
 from tests.corpus.wire import Frame, take_frames
@@ -77,27 +77,38 @@ class Player:
         seed()
         self._loop.advance(_STEP_SECONDS)
         if isinstance(step, Request):
-            self._ask(step)
+            self._client(step).transport.write(self._made(step))
+        elif isinstance(step, Burst):
+            self._ask_at_once(step)
         elif isinstance(step, Close):
             self._clients[step.on].transport.close()
         self._loop.settle()
         if self._waits_for_flush and isinstance(step, Request) and not step.is_oneway:
             client = self._clients[step.on]
             self._loop.wait_for_threads(lambda: bool(client.data) or client.closed)
-        if not isinstance(step, Close) and step.seconds:
+        if isinstance(step, Request | Wait) and step.seconds:
             self._loop.advance(step.seconds)
         return self.collect()
 
-    def _ask(self, step: Request) -> None:
+    def _ask_at_once(self, burst: Burst) -> None:
+        client = self._client(burst.requests[0])
+        data = b"".join(self._made(step) for step in burst.requests)
+        for at in range(0, len(data), burst.read_size):
+            client.transport.write(data[at : at + burst.read_size])
+
+    def _client(self, step: Request) -> Client:
         client = self._clients.get(step.on)
         if client is None or client.closed:
             client = self._clients[step.on] = self._connect(step)
-        opaque = None
-        if step.answers_server:
-            assert client.asked is not None, f"{step.name}: the server has asked nothing"
-            opaque = client.asked.opaque
+        return client
+
+    def _made(self, step: Request) -> bytes:
         self._asked[step.opaque] = step
-        client.transport.write(step.made(self._first, opaque))
+        if not step.answers_server:
+            return step.made(self._first)
+        asked = self._client(step).asked
+        assert asked is not None, f"{step.name}: the server has asked nothing"
+        return step.made(self._first, asked.opaque)
 
     def _connect(self, step: Request) -> Client:
         host = "10.0.0.9" if step.on.startswith("far") else "127.0.0.1"

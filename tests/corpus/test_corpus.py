@@ -40,9 +40,7 @@ def test_every_code_that_has_a_handler_is_in_the_corpus(tmp_path: Path, played: 
     for role in ("broker-a", "nameserver"):
         scene = next(scene for scene in SCENES if list(scene.servers) == [role])
         handled = (played.get(scene.name) or play(scene, tmp_path / role)).codes
-        asked = {
-            step.code for scene in SCENES for step in scene.steps if isinstance(step, Request) and _is_for(step, role)
-        }
+        asked = {step.code for scene in SCENES for step in requests(scene).values() if _is_for(step, role)}
         missing = [Code(code).name for code in sorted(handled - asked)]
         assert not missing, f"no request of the corpus asks {role} for these: add them to a scene, and record it"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.corpus.scenes import (
     admin,
     batch,
+    burst,
     delay,
     nameserver,
     pop,
@@ -20,6 +21,7 @@ from tests.corpus.scenes import (
 SCENES = (
     send.SCENE,
     batch.SCENE,
+    burst.SCENE,
     pull.SCENE,
     pop.SCENE,
     transaction.SCENE,
