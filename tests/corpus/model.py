@@ -1,7 +1,7 @@
 """What a scene is made of: servers, and steps that a client takes one after the other.
 
 A step is a request, several at once, a wait or a closed connection. Every step is followed by whatever frames it
-brings, on any connection: so a parked pull is answered at a later step, and a notice of the broker stands where it came.
+brings, on any connection: a parked pull is answered at a later step, and a notice of the broker stands where it came.
 """
 
 from __future__ import annotations

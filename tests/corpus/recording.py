@@ -54,15 +54,14 @@ def read(scene: str) -> tuple[dict[str, list[Answer]], dict[str, str]]:
     return answers, files
 
 
-def shown(answers: list[Answer]) -> str:
-    """Answers for a reader."""
-    return "\n".join(_shown(answer) for answer in answers) or "    nothing"
-
-
-def _shown(answer: Answer) -> str:
+def shown(answer: Answer | None) -> str:
+    """An answer for a reader: its header decoded and as it came, and its body."""
+    if answer is None:
+        return "nothing"
     if answer.frame is None:
-        return f"    {answer.connection}: closed"
-    return f"    {answer.connection}: {answer.frame.decoded()}\n        body {answer.frame.body!r}"
+        return f"{answer.connection} closed"
+    frame = answer.frame
+    return f"{answer.connection} {frame.decoded()}\n      header {frame.header!r}\n      body {frame.body!r}"
 
 
 def _lines(answer: Answer) -> list[str]:

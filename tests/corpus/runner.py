@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Mapping
 from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,5 +179,12 @@ def _masked(frame: Frame, masks: tuple[Mask, ...]) -> Frame:
     return Frame(frame.kind, frame.header, body)
 
 
-def requests(scene: Scene) -> Mapping[str, Request]:
-    return {step.name: step for step in scene.steps if isinstance(step, Request)}
+def requests(scene: Scene) -> list[Request]:
+    """All of a scene's requests, those of bursts too."""
+    found: list[Request] = []
+    for step in scene.steps:
+        if isinstance(step, Request):
+            found.append(step)
+        elif isinstance(step, Burst):
+            found += step.requests
+    return found
