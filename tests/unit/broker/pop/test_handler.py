@@ -229,7 +229,7 @@ async def test_a_oneway_notification_does_not_wait(broker: Broker, caller: Calle
     asked = {name: str(value) for name, value in {**NOTIFY, "pollTime": 60_000}.items()}
     connection = await caller.client.connect(broker.address)
     connection.send(Command(RequestCode.NOTIFICATION, ext_fields=asked))
-    await caller.send(queue_id=1)  # answered after it
+    await caller.send("U")  # answered after it
     assert not len(broker.kinds.pops.polls)
 
 

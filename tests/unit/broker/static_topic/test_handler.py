@@ -138,6 +138,8 @@ async def test_a_mapping_closes_the_way_of_pulls_that_were_admitted_before(two: 
     for _ in range(2):  # the second need not be asked again what the first was asked
         assert bodies(await two.b.pull("S", 1, queue_id=1)) == [b"1"]
     two.broker_b.mappings.put(detail(B, {1: (item(0, B, 500, queue_id=1),)}))
+    answer = await two.b.pull("S", 1, queue_id=1)
+    assert (answer.code, bodies(answer)) == (ResponseCode.PULL_OFFSET_MOVED, [])
     answer = await two.b.pull("S", 501, queue_id=1)
     assert (answer.code, bodies(answer), fields(answer)["nextBeginOffset"]) == (0, [b"1"], "502")
 
