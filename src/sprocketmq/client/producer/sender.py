@@ -150,7 +150,10 @@ class Sender:
         The block sends, with the properties that they have added, and leaves its receipt in the context. However it
         is left, by an error or a cancellation too, the hooks hear of the end.
         """
-        context = self.begin(topic, messages, kind) or SendContext(self.group, topic, messages, kind)
+        context = self.begin(topic, messages, kind)
+        if context is None:
+            yield SendContext(self.group, topic, messages, kind)  # nobody looks on
+            return
         try:
             yield context
         except BaseException as error:
