@@ -200,7 +200,7 @@ async def test_bytes_that_are_not_the_protocol_end_only_their_connection(
 
 async def test_a_peer_that_does_not_read_is_not_read_either(start_server: StartServer) -> None:
     service = Service()
-    limits = Limits(write_pause_bytes=200_000, write_max_bytes=10_000_000)
+    limits = Limits(write_pause_bytes=200_000, write_max_bytes=10_000_000, write_stall_seconds=3600)
     server = await start_server(service.table, limits)
     peer = await BarePeer.connect(server.port, receive_buffer=4096)
     requests = 1000  # their answers are 100 MB
@@ -255,7 +255,7 @@ async def test_waits_that_are_over_close_the_connection(start_server: StartServe
 
 async def test_a_stalled_peer_is_dropped_in_the_end(start_server: StartServer) -> None:
     service = Service()
-    limits = Limits(write_pause_bytes=100_000, write_stall_seconds=30)
+    limits = Limits(write_pause_bytes=100_000, write_stall_seconds=30, scan_seconds=3600)
     server = await start_server(service.table, limits)
     peer = await BarePeer.connect(server.port, receive_buffer=4096)
     await peer.write(*(Command(BIG) for _ in range(500)))

@@ -23,7 +23,7 @@ def test_many_threads() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert seen == ["sprocketmq"] * 10
 
 

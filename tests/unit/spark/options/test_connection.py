@@ -42,9 +42,9 @@ def address(certificate: tuple[Path, Path]) -> Iterator[str]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    asyncio.run_coroutine_threadsafe(server.start(), loop).result(10)
+    asyncio.run_coroutine_threadsafe(server.start(), loop).result(60)
     yield server.address
-    asyncio.run_coroutine_threadsafe(server.stop(grace=1), loop).result(10)
+    asyncio.run_coroutine_threadsafe(server.stop(grace=1), loop).result(60)
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()

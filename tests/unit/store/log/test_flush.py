@@ -95,7 +95,7 @@ def test_the_flush_thread_reports_progress_and_the_owner_dispatches(tmp_path: Pa
     moved = threading.Event()
     store.on_progress = moved.set
     result = put(store)
-    assert moved.wait(10)
+    assert moved.wait(60)
     assert store.flushed_offset == result.end_offset
     assert store.max_offset("T", 0) == 0, "only the owner dispatches"
     store.dispatch_ready()
