@@ -32,6 +32,9 @@ async def test_topics(admin: AdminClient, cluster: Cluster, unique: Unique) -> N
     assert (await admin.topics.config(topic))[cluster.broker.name].write_queue_nums == 3
     async with Producer(unique("pg"), cluster.address) as producer:
         receipt = await producer.send(Message(topic, b"x"))
+    async with asyncio.timeout(120):
+        while (await admin.topics.stats(topic))[receipt.queue].max_offset < 1:  # noqa: ASYNC110 - it follows the log
+            await asyncio.sleep(0.01)
     stats = await admin.topics.stats(topic)
     assert {queue: offset.max_offset for queue, offset in stats.items()}[receipt.queue] == 1
     await admin.topics.set_perm(topic, 4)

@@ -102,7 +102,7 @@ def test_a_configuration_that_cannot_be_is_one_line_that_names_the_key(
     tmp_path: Path, options: list[str], code: int, named: str
 ) -> None:
     with running("broker", "--data", tmp_path, *options) as sprocket:
-        sprocket.process.wait(30)
+        sprocket.process.wait(60)
         found, errors = sprocket.end()
         assert found == code
         assert named in errors
@@ -113,7 +113,7 @@ def test_a_store_that_is_in_use_is_one_line(tmp_path: Path) -> None:
     with running("broker", "--data", tmp_path, "--port", 0, "--set", "brokerName=b") as first:
         first.ready("b")
         with running("broker", "--data", tmp_path, "--port", 0) as second:
-            second.process.wait(30)
+            second.process.wait(60)
             code, errors = second.end()
             assert code == 1
             assert len(errors.strip().splitlines()) == 1

@@ -19,11 +19,16 @@ FIRST = PullSettings(consume_from="first")
 
 
 async def fill(cluster: Cluster, topic: str, count: int, group: str, **how: str) -> list[SendReceipt]:
-    """All in one queue."""
+    """All in one queue, and visible there: Apache's queues follow its log a moment later."""
     async with Producer(group, cluster.address) as producer:
-        first = await producer.send(Message(topic, b"0", **how))  # type: ignore[arg-type]
-        rest = [Message(topic, b"%d" % i, **how) for i in range(1, count)]  # type: ignore[arg-type]
-        return [first, *await producer.send_batch(rest, queue=first.queue)]
+        receipts = [await producer.send(Message(topic, b"0", **how))]  # type: ignore[arg-type]
+        queue = receipts[0].queue
+        if rest := [Message(topic, b"%d" % i, **how) for i in range(1, count)]:  # type: ignore[arg-type]
+            receipts += await producer.send_batch(rest, queue=queue)
+    async with asyncio.timeout(120), PullConsumer(group, cluster.address) as consumer:
+        while await consumer.end_offset(queue) < count:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    return receipts
 
 
 async def drain(consumer: PullConsumer, count: int) -> list[ReceivedMessage]:
@@ -41,10 +46,10 @@ async def test_assign_seek_and_commit(cluster: Cluster, unique: Unique) -> None:
         await consumer.assign([queue])
         assert [int(m.body) for m in await drain(consumer, 100)] == list(range(100))
         await consumer.seek(queue, 40)
-        assert int((await consumer.poll(1))[0].body) == 40
+        assert int((await consumer.poll(1, 60))[0].body) == 40
         assert consumer.position(queue) == 41
         await consumer.seek_to_begin(queue)
-        assert int((await consumer.poll(1))[0].body) == 0
+        assert int((await consumer.poll(1, 60))[0].body) == 0
         await consumer.seek_to_end(queue)
         assert await consumer.poll(timeout=0.2) == []
         await consumer.commit({queue: 70})
@@ -62,8 +67,8 @@ async def test_a_failed_block_commits_only_finished_polls(cluster: Cluster, uniq
     async def fail_in_the_third_poll() -> None:
         async with PullConsumer(group, cluster.address, settings=FIRST) as consumer:
             await consumer.assign([queue])
-            await consumer.poll(4)
-            await consumer.poll(4)
+            await consumer.poll(4, 60)
+            await consumer.poll(4, 60)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

@@ -141,6 +141,7 @@ def test_pull_and_queries(apache_rocketmq: Cluster, java: JavaPeer, unique: Uniq
     with java.producer(unique("producers"), address) as producer:
         sent = producer.send(Outgoing(topic, b"found", keys="key-1"))
     with java.pull_consumer(unique("consumers"), address) as consumer:
+        consumer.wait_visible(topic, "key-1")
         result = consumer.pull(sent.queue, 0)
         assert result["pullStatus"] == "FOUND"
         assert bodies(result["messages"]) == [b"found"]
@@ -156,7 +157,7 @@ def test_go_pull_consumer(apache_rocketmq: Cluster, go_peer: GoPeer, unique: Uni
     with go_peer.producer(unique("producers"), address) as producer:
         sent = producer.send(Outgoing(topic, b"polled"))
     with go_peer.pull_consumer(group, address, [topic]) as consumer:
-        assert bodies(consumer.poll(30)) == [b"polled"]
+        assert bodies(consumer.poll(60)) == [b"polled"]
         result = consumer.pull(sent.queue, sent.queue_offset)
         assert (result["pullStatus"], bodies(result["messages"])) == ("FOUND", [b"polled"])
 

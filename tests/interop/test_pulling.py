@@ -28,6 +28,7 @@ def test_pull_by_offset(cluster: Cluster, java: JavaPeer, unique: Unique) -> Non
     with java.producer(unique("producers"), cluster.address) as producer:
         fill(producer, queue, 50)
     with java.pull_consumer(unique("consumers"), cluster.address) as consumer:
+        consumer.wait_visible(queue.topic, "key-49")
         first = consumer.pull(queue, 0)
         assert (first["pullStatus"], first["nextBeginOffset"], first["maxOffset"]) == ("FOUND", 32, 50)
         assert bodies(first["messages"]) == [b"%d" % n for n in range(32)]
@@ -43,6 +44,7 @@ def test_offsets_by_question(cluster: Cluster, java: JavaPeer, unique: Unique) -
     with java.producer(unique("producers"), cluster.address) as producer:
         fill(producer, queue, 5)
     with java.pull_consumer(unique("consumers"), cluster.address) as consumer:
+        consumer.wait_visible(queue.topic, "key-4")
         assert queue in consumer.queues(queue.topic)
         assert (consumer.min_offset(queue), consumer.max_offset(queue)) == (0, 5)
         stored = [message.store_timestamp for message in consumer.pull(queue, 0)["messages"]]
@@ -91,6 +93,7 @@ def test_queries_by_id_and_key(cluster: Cluster, java: JavaPeer, unique: Unique)
         sent = fill(producer, queue, 3)[1]
     assert sent.offset_msg_id is not None
     with java.pull_consumer(unique("consumers"), cluster.address) as consumer:
+        consumer.wait_visible(queue.topic, "key-2")
         for message_id in sent.msg_id, sent.offset_msg_id:
             assert consumer.view_message(queue.topic, message_id).body == b"1"
         assert bodies(consumer.query_message(queue.topic, "key-1")) == [b"1"]

@@ -64,6 +64,7 @@ class Exchange:
     def read_everything(self, turns: Sequence[str]) -> None:
         """Every message by its place, one in ten by its ids and its key, and those of a batch by theirs."""
         with self.java.pull_consumer("readers", self.address) as reader:
+            reader.wait_visible(TOPIC, f"b-{turns[-1]}", 9)
             found = {message.body: message for queue in reader.queues(TOPIC) for message in whole_queue(reader, queue)}
             for body, sent in self.sent.items():
                 seen = found[body]

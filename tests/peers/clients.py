@@ -7,8 +7,9 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
-from tests.peers.lines import Event, LinePeer
+from tests.peers.lines import Event, LinePeer, PeerError
 from tests.peers.messages import Outgoing, Queue, Received, Sent, Subscription
+from tests.peers.process import eventually
 
 Options = Mapping[str, Any]
 SendMode = Literal["sync", "async", "oneway"]
@@ -211,6 +212,16 @@ class PullConsumer(PeerClient):
     def query_message(self, topic: str, key: str, begin_ms: int = 0, end_ms: int = 2**62) -> list[Received]:
         result = self.call("queryMessage", topic, key, 64, begin_ms, end_ms)
         return [Received.from_json(message) for message in result["messageList"]]
+
+    def wait_visible(self, topic: str, key: str, count: int = 1) -> None:
+        """Until `key` finds so many messages: Apache's queues and its index follow the log, and a moment later."""
+        eventually(lambda: self._found(topic, key) >= count, f"{count} messages with the key {key}")
+
+    def _found(self, topic: str, key: str) -> int:
+        try:
+            return len(self.query_message(topic, key))
+        except PeerError:
+            return 0
 
 
 class Admin(PeerClient):
