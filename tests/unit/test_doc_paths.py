@@ -1,0 +1,40 @@
+"""The paths that the documents name are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "sprocketmq"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")])
+
+#: `broker/send/handler.py`, `store/view/`, `tests/interop`: two names with a slash, in code quotes.
+_PATH = re.compile(r"`((?:[a-z_]+/)+(?:[a-z_]+(?:\.[a-z]+)?)?)`")
+_LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+#: What a store or a checkout of the user's holds, not this repository.
+_ELSEWHERE = ("commitlog/", "consumequeue", "config/", "index/", "timerlog", "quarantine", "conf/", "demo-output")
+
+
+def paths(page: Path) -> list[str]:
+    return [path for path in _PATH.findall(page.read_text()) if not path.startswith(_ELSEWHERE)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if paths(page)], ids=lambda page: page.name)
+def test_paths_exist(page: Path) -> None:
+    assert [
+        path for path in paths(page) if not any((root / path).exists() for root in (PACKAGE, ROOT, PACKAGE.parent))
+    ] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if _LINK.search(page.read_text())], ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert [link for link in _LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
+
+
+def test_the_architecture_names_many() -> None:
+    """A pattern that finds nothing would find nothing wrong."""
+    assert len(paths(ROOT / "docs" / "ARCHITECTURE.md")) > 30
+    assert len(paths(ROOT / "docs" / "GLOSSARY.md")) > 30
