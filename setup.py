@@ -14,6 +14,16 @@ from typing import Any
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
+#: What Cython would otherwise repeat in every module: memory views, its function type, its exceptions.
+SHARED = "sprocketmq.hot._cyutility"
+#: No code to pickle by default: only what users send to other processes has it, and says so in its first line.
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": False,
+    "wraparound": False,
+    "initializedcheck": False,
+    "auto_pickle": False,
+}
 HERE = Path(__file__).resolve().parent
 
 
@@ -34,6 +44,10 @@ def module_name(source: Path) -> str:
     return ".".join(source.with_suffix("").parts[1:])
 
 
+def extension(name: str, source: Path) -> Extension:
+    return Extension(name, [str(source)], extra_compile_args=["-O2", "-g0"])
+
+
 def extensions() -> list[Extension]:
     if os.environ.get("SPROCKETMQ_PURE") == "1":
         say("SPROCKETMQ_PURE=1, the hot modules are installed as plain Python")
@@ -43,15 +57,21 @@ def extensions() -> list[Extension]:
     except ImportError:
         say("no Cython, the hot modules are installed as plain Python")
         return []
-    sources = [
-        Extension(module_name(source), [str(source)], extra_compile_args=["-O2", "-g0"]) for source in hot_sources()
-    ]
-    directives = {"language_level": 3, "boundscheck": False, "wraparound": False, "initializedcheck": False}
+    sources = [extension(module_name(source), source) for source in hot_sources()]
     threads = (os.cpu_count() or 0) if sys.platform == "linux" else 0  # elsewhere each would run this file again
     built: list[Extension] = cythonize(
-        sources, compiler_directives=directives, include_path=["src"], build_dir="build/cython", nthreads=threads
+        [extension(SHARED, Path("src/sprocketmq/hot/_cyutility.c")), *sources],
+        compiler_directives=DIRECTIVES,
+        include_path=["src"],
+        build_dir="build/cython",
+        nthreads=threads,
+        shared_utility_qualified_name=SHARED,
     )
-    return built
+    return sorted(built, key=size_of_source, reverse=True)  # no long one alone at the end
+
+
+def size_of_source(made: Extension) -> int:
+    return sum(Path(source).stat().st_size for source in made.sources)
 
 
 class BuildWhenPossible(build_ext):

@@ -1,4 +1,4 @@
-# cython: annotation_typing=False
+# cython: annotation_typing=False, auto_pickle=True
 """Messages as users see them: what they send, what they get, and the receipt in between."""
 
 from __future__ import annotations

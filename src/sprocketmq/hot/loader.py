@@ -19,6 +19,9 @@ from types import ModuleType
 
 _PACKAGE_ROOT = Path(__file__).resolve().parents[1]
 
+#: The extension that setup.py adds: what Cython's own code of all hot modules has in common.
+_SHARED = Path("hot/_cyutility")
+
 
 class _SourceFinder:  # no base class: importlib.abc would cost every start 30 ms
     """Finds our modules by their source only; packages and foreign modules are left to the others."""
@@ -54,6 +57,8 @@ def find_misfit(root: Path) -> str | None:
         declared += [Path(folder, name[:-4]) for name in names if name.endswith(".pxd")]
     if not built:
         return None
+    if root / _SHARED not in built:
+        return f"{_SHARED.name} is not compiled and others are"
     missing = (module for module in declared if module not in built and _is_hot(module.with_suffix(".py")))
     return next((f"{module.name} is not compiled and others are" for module in missing), None)
 

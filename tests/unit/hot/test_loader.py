@@ -32,6 +32,8 @@ def tree(tmp_path: Path) -> Path:
     deep = tmp_path / "store" / "view"
     (tmp_path / "protocol").mkdir()
     deep.mkdir(parents=True)
+    (tmp_path / "hot").mkdir()
+    (tmp_path / "hot" / "_cyutility.cpython-311-x86_64-linux-gnu.so").touch()
     for module in (tmp_path / "protocol" / "record", deep / "skim"):
         module.with_suffix(".py").write_text(HOT)
         module.with_suffix(".pxd").touch()
@@ -51,7 +53,7 @@ def test_sources_alone_fit(tree: Path) -> None:
     assert loader.find_misfit(tree) is None
 
 
-@pytest.mark.parametrize("name", ["record", "skim"])
+@pytest.mark.parametrize("name", ["record", "skim", "_cyutility"])
 def test_half_a_build_does_not_fit(tree: Path, name: str) -> None:
     next(tree.rglob(f"{name}*.so")).unlink()
     assert loader.find_misfit(tree) == f"{name} is not compiled and others are"
