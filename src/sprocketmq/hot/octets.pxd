@@ -16,6 +16,8 @@ cdef extern from *:
     #define SPROCKETMQ_BIG64 __builtin_bswap64
     #endif
     """
+    void all_stored "__atomic_thread_fence"(int order) noexcept
+    int RELEASE "__ATOMIC_RELEASE"
     int trailing_zeros "__builtin_ctzll"(unsigned long long word) noexcept
     unsigned int big32 "SPROCKETMQ_BIG32"(unsigned int word) noexcept
     unsigned long long big64 "SPROCKETMQ_BIG64"(unsigned long long word) noexcept
@@ -134,6 +136,16 @@ cdef inline void put_hex16(unsigned char* p, Py_ssize_t at, int value) noexcept:
 
 cdef inline void put_i64(unsigned char* p, Py_ssize_t at, long long value) noexcept:
     cdef unsigned long long word = big64(<unsigned long long>value)
+    memcpy(p + at, &word, 8)
+
+
+cdef inline void put_last(unsigned char* p, Py_ssize_t at, int first, int second) noexcept:
+    # To the compiler all stores here are alike, and at -O2 it may well move this one before the others. The fence holds
+    # it back. A process that is killed keeps what its instructions stored, in their order, so none is needed for that
+    # on the processor; for another process that reads the same memory this is the one (on x86 it costs nothing). The
+    # eight bytes are one instruction, which happens as a whole or not at all, even across two pages.
+    cdef unsigned long long word = big64(<unsigned long long><unsigned int>first << 32 | <unsigned int>second)
+    all_stored(RELEASE)
     memcpy(p + at, &word, 8)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 _I16 = struct.Struct(">h")
 _I32 = struct.Struct(">i")
 _I64 = struct.Struct(">q")
+_I32_TWICE = struct.Struct(">ii")
 _LE32 = struct.Struct("<i")
 _LE64 = struct.Struct("<q")
 
@@ -110,6 +111,11 @@ def put_hex16(p: Octets, at: int, value: int) -> None:
 
 def put_i64(p: Octets, at: int, value: int) -> None:
     _I64.pack_into(p, at, value)
+
+
+def put_last(p: Octets, at: int, first: int, second: int) -> None:
+    """Two numbers of four bytes in one store, after everything that was put before; of use where `p` is shared."""
+    _I32_TWICE.pack_into(p, at, first, second)
 
 
 def put(p: Octets, at: int, q: Octets, q_at: int, length: int) -> None:

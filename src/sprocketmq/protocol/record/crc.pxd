@@ -14,8 +14,10 @@ cpdef long long body_crc(bytes data)
 
 cdef unsigned int crc_of(const unsigned char* p, Py_ssize_t at, Py_ssize_t length) noexcept
 
+cdef unsigned int crc_on(unsigned int before, const unsigned char* p, Py_ssize_t at, Py_ssize_t length) noexcept
+
 @cython.locals(end=Py_ssize_t, crc=cython.uint)
-cdef unsigned int sliced(const unsigned char* p, Py_ssize_t at, Py_ssize_t length) noexcept
+cdef unsigned int sliced(unsigned int before, const unsigned char* p, Py_ssize_t at, Py_ssize_t length) noexcept
 
 cdef unsigned int folded(unsigned int word, int table) noexcept
 

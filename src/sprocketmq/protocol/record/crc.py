@@ -29,15 +29,20 @@ def body_crc(data: bytes) -> int:
 
 
 def crc_of(p: Octets, at: int, length: int) -> int:
+    return crc_on(0, p, at, length)
+
+
+def crc_on(before: int, p: Octets, at: int, length: int) -> int:
+    """The sum goes on from that of the bytes before."""
     if not cython.compiled or length >= LONG:
-        return zlib.crc32(window(p, at, at + length))
-    return sliced(p, at, length)
+        return zlib.crc32(window(p, at, at + length), before)
+    return sliced(before, p, at, length)
 
 
-def sliced(p: Octets, at: int, length: int) -> int:
+def sliced(before: int, p: Octets, at: int, length: int) -> int:
     """Slicing by sixteen: each step folds four words through four tables each."""
     end = at + length
-    crc = ONES
+    crc = before ^ ONES
     while end - at >= 16:
         crc = (
             folded(crc ^ le32(p, at), 12) ^ folded(le32(p, at + 4), 8)

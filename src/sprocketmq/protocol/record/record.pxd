@@ -1,7 +1,7 @@
 # The C types of record.py. A store's own hot module may cimport `write_at` and `Layout`.
-from sprocketmq.protocol.record.crc cimport crc_of
+from sprocketmq.protocol.record.crc cimport crc_of, crc_on
 from sprocketmq.hot.octets cimport (
-    blank, cut, i16, i32, i64, put, put_i16, put_i32, put_i64, same, seal, text,
+    blank, cut, i16, i32, i64, put, put_i16, put_i32, put_i64, put_last, same, seal, text,
 )
 from sprocketmq.protocol.record.sysflag cimport BORN_HOST_V6, STORE_HOST_V6
 
@@ -30,6 +30,7 @@ cpdef enum:
     WRONG_PARTS = 5
     WRONG_CRC = 6
     WRONG_PROPERTY_CRC = 7
+    TORN = 8
 
 
 @cython.freelist(64)
@@ -93,12 +94,14 @@ cpdef Py_ssize_t write_record(
 ) except -1
 
 @cython.locals(
-    body_length=Py_ssize_t, topic_length=Py_ssize_t, properties_length=Py_ssize_t, long_topic=bint,
+    body_length=Py_ssize_t, topic_length=Py_ssize_t, properties_length=Py_ssize_t, long_topic=bint, start=Py_ssize_t,
+    magic=int,
 )
 cdef void write_at(
     unsigned char* p, Py_ssize_t at, Py_ssize_t size, bytes topic, bytes body, bytes properties, int queue_id, int flag,
     long long queue_offset, long long commit_offset, int sys_flag, long long born_timestamp, bytes born_host,
     long long store_timestamp, bytes store_host, int reconsume_times, long long prepared_transaction_offset,
+    bint property_crc,
 ) except *
 
 cdef void check_lengths(
@@ -107,8 +110,11 @@ cdef void check_lengths(
 
 cdef bytes reserve_property_crc(bytes properties)
 
+@cython.locals(p=Pointer, length=Py_ssize_t)
+cdef bytes closed(bytes properties)
+
 @cython.locals(here=Py_ssize_t, value=cython.uint, digit=int)
-cdef void put_property_crc(unsigned char* p, Py_ssize_t at, Py_ssize_t size)
+cdef void put_property_crc(unsigned char* p, Py_ssize_t at, Py_ssize_t size, int magic) noexcept
 
 @cython.locals(p=Pointer, layout=Layout, kind=int)
 cpdef tuple check_record(const unsigned char[::1] buffer, Py_ssize_t at, Py_ssize_t end, bint check_crc=*)

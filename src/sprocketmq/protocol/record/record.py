@@ -10,6 +10,11 @@ topic_length is one byte under MAGIC_V1 and two under MAGIC_V2, which only topic
 
 `body_crc` covers the body alone. With the property CRC the properties end in `__CRC32#`, \\x01, ten digits with the
 least significant first, \\x02: a checksum of all that lies before those twenty bytes.
+
+A record is written into memory that readers share and that outlives the process, so its head, size and magic, comes
+last: one that was begun and not ended has none and is no record. Properties whose last byte is NUL cannot be. They end
+in \\x02, or, from some clients, in the last value; zeros at their end were never written. `closed` keeps it true of a
+value that does end in NUL.
 """
 
 from __future__ import annotations
@@ -35,11 +40,12 @@ if not cython.compiled:
         put_i16,
         put_i32,
         put_i64,
+        put_last,
         same,
         seal,
         text,
     )  # fmt: skip
-    from sprocketmq.protocol.record.crc import crc_of
+    from sprocketmq.protocol.record.crc import crc_of, crc_on
     from sprocketmq.protocol.record.sysflag import BORN_HOST_V6, STORE_HOST_V6
 
     MAGIC_V1 = -626843481  # 0xDAA320A7
@@ -53,7 +59,7 @@ if not cython.compiled:
     PROPERTY_CRC_BYTES = 20
 
     #: What check_record finds. Everything above BLANK is damage, and REASONS says which.
-    WHOLE, BLANK, CUT_OFF, NO_MAGIC, WRONG_SIZE, WRONG_PARTS, WRONG_CRC, WRONG_PROPERTY_CRC = range(8)
+    WHOLE, BLANK, CUT_OFF, NO_MAGIC, WRONG_SIZE, WRONG_PARTS, WRONG_CRC, WRONG_PROPERTY_CRC, TORN = range(9)
 
 REASONS = {
     CUT_OFF: "cut off",
@@ -62,6 +68,7 @@ REASONS = {
     WRONG_PARTS: "its parts do not add up to its size",
     WRONG_CRC: "the body's CRC differs",
     WRONG_PROPERTY_CRC: "the record's CRC differs",
+    TORN: "its properties end in zeros",
 }
 
 _FIELDS = (
@@ -149,7 +156,7 @@ def encode_record(record: Record) -> bytes:
     write_at(
         out, 0, size, topic, record.body, record.properties, record.queue_id, record.flag, record.queue_offset,
         record.commit_offset, record.sys_flag, record.born_timestamp, record.born_host, record.store_timestamp,
-        record.store_host, record.reconsume_times, record.prepared_transaction_offset,
+        record.store_host, record.reconsume_times, record.prepared_transaction_offset, False,
     )  # fmt: skip
     return seal(out)
 
@@ -172,10 +179,8 @@ def write_record(
     p = cython.address(buffer[0]) if cython.compiled else buffer
     write_at(
         p, at, size, topic, body, properties, queue_id, flag, queue_offset, commit_offset, sys_flag, born_timestamp,
-        born_host, store_timestamp, store_host, reconsume_times, prepared_transaction_offset,
+        born_host, store_timestamp, store_host, reconsume_times, prepared_transaction_offset, property_crc,
     )  # fmt: skip
-    if property_crc:
-        put_property_crc(p, at, size)
     return size
 
 
@@ -183,13 +188,16 @@ def write_at(
     p: Octets, at: int, size: int, topic: bytes, body: bytes, properties: bytes, queue_id: int, flag: int,
     queue_offset: int, commit_offset: int, sys_flag: int, born_timestamp: int, born_host: bytes,
     store_timestamp: int, store_host: bytes, reconsume_times: int, prepared_transaction_offset: int,
+    property_crc: bool,
 ) -> None:  # fmt: skip
-    """Fill the `size` bytes at `at`, which are there, as store_size says."""
+    """Fill the `size` bytes at `at`, which are there, as store_size says; with `property_crc` room for it was reserved.
+
+    The head comes last: who finds it finds the whole record.
+    """
     body_length, topic_length, properties_length = len(body), len(topic), len(properties)
     check_lengths(topic_length, properties_length, len(born_host), len(store_host), sys_flag)
     long_topic = topic_length > MAX_TOPIC_V1_BYTES
-    put_i32(p, at, size)
-    put_i32(p, at + 4, MAGIC_V2 if long_topic else MAGIC_V1)
+    start, magic = at, MAGIC_V2 if long_topic else MAGIC_V1
     put_i32(p, at + 8, crc_of(body, 0, body_length) & 0x7FFFFFFF)
     put_i32(p, at + 12, queue_id)
     put_i32(p, at + 16, flag)
@@ -216,6 +224,9 @@ def write_at(
     put(p, at, topic, 0, topic_length)
     put_i16(p, at + topic_length, properties_length)
     put(p, at + topic_length + 2, properties, 0, properties_length)
+    if property_crc:
+        put_property_crc(p, start, size, magic)
+    put_last(p, start, size, magic)
 
 
 def check_lengths(topic: int, properties: int, born_host: int, store_host: int, sys_flag: int) -> None:
@@ -233,10 +244,18 @@ def reserve_property_crc(properties: bytes) -> bytes:
     return properties + separator + bytes(PROPERTY_CRC_BYTES)
 
 
-def put_property_crc(p: Octets, at: int, size: int) -> None:
-    """Fill the last PROPERTY_CRC_BYTES of the record with the checksum of the rest of it."""
+def closed(properties: bytes) -> bytes:
+    """The properties, with the separator behind them that tells a last byte of zero from one that was never written."""
+    p, length = properties, len(properties)
+    return properties + b"\x02" if length > 0 and p[length - 1] == 0 else properties
+
+
+def put_property_crc(p: Octets, at: int, size: int, magic: int) -> None:
+    """Fill the last PROPERTY_CRC_BYTES of the record with the checksum of the rest of it, which has no head yet."""
     here = at + size - PROPERTY_CRC_BYTES
-    value = crc_of(p, at, size - PROPERTY_CRC_BYTES) & 0x7FFFFFFF
+    put_i32(p, here, size)
+    put_i32(p, here + 4, magic)
+    value = crc_on(crc_of(p, here, 8), p, at + 8, size - PROPERTY_CRC_BYTES - 8) & 0x7FFFFFFF
     put(p, here, b"__CRC32#\x01", 0, 9)
     for digit in range(10):
         p[here + 9 + digit] = 48 + value % 10
@@ -290,10 +309,12 @@ class Layout:
         return WHOLE if self.properties_end == self.end else WRONG_PARTS
 
     def check(self, p: Octets) -> int:
-        """WHOLE when the checksums of the record that was located agree with its bytes."""
+        """WHOLE when the checksums of the record that was located agree with its bytes, and its end was written."""
         body_crc = crc_of(p, self.body_at, self.body_end - self.body_at) & 0x7FFFFFFF
         if body_crc != i32(p, self.at + 8):
             return WRONG_CRC
+        if self.end > self.properties_at and p[self.end - 1] == 0:
+            return TORN
         here = self.end - PROPERTY_CRC_BYTES
         if here < self.properties_at or not same(p, here, b"__CRC32#\x01", 0, 9):
             return WHOLE

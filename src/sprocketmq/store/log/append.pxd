@@ -1,10 +1,10 @@
 # The C types of append.py.
-from sprocketmq.hot.octets cimport blank, put_i64, seal
+from sprocketmq.hot.octets cimport blank, i32, put_i64, seal
 from sprocketmq.protocol.record.record cimport (
-    BLANK_BYTES, MAX_PROPERTIES_BYTES, put_property_crc, reserve_property_crc, store_size, write_at,
+    BLANK_BYTES, MAX_PROPERTIES_BYTES, closed, reserve_property_crc, store_size, write_at,
 )
 from sprocketmq.protocol.record.sysflag cimport BORN_HOST_V6, STORE_HOST_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
-from sprocketmq.store.log.batch cimport BatchRun
+from sprocketmq.store.log.batch cimport BatchRun, put_heads
 from sprocketmq.store.dispatch.dispatch cimport Dispatcher
 from sprocketmq.hot.memory cimport pointer, ticks_ns
 from sprocketmq.store.log.put_latency cimport PutTimes
@@ -100,13 +100,18 @@ cdef class Appender:
         Py_ssize_t size, int sys_flag, long long queue_offset,
     ) except -1
 
-    @cython.locals(
-        offsets=bytes, p=cython.p_uchar, prototype=bytes, bare=Py_ssize_t, middle=Py_ssize_t, size=Py_ssize_t,
-        queue_offset=cython.longlong,
-    )
+    @cython.locals(offsets=bytes, prototype=bytes, bare=Py_ssize_t, size=Py_ssize_t, queue_offset=cython.longlong)
     cdef bytes append_run(
         self, QueueCursor cursor, int sys_flag, BatchRun run, long long born_timestamp, bytes born_host,
         int reconsume_times,
+    )
+
+    @cython.locals(
+        offsets=bytes, p=cython.p_uchar, bare=Py_ssize_t, middle=Py_ssize_t, at=Py_ssize_t, size=Py_ssize_t,
+        queue_offset=cython.longlong, step=int,
+    )
+    cdef bytes write_run(
+        self, QueueCursor cursor, int sys_flag, BatchRun run, bytes prototype, Py_ssize_t born_host_length
     )
 
     @cython.locals(size=Py_ssize_t, out=bytes)

@@ -25,16 +25,17 @@ from sprocketmq.store.queue.cursor import QueueCursor
 
 if not cython.compiled:
     from sprocketmq.hot.memory import pointer, ticks_ns
-    from sprocketmq.hot.octets import blank, put_i64, seal
+    from sprocketmq.hot.octets import blank, i32, put_i64, seal
     from sprocketmq.protocol.record.record import (
         BLANK_BYTES,
         MAX_PROPERTIES_BYTES,
-        put_property_crc,
+        closed,
         reserve_property_crc,
         store_size,
         write_at,
     )  # fmt: skip
     from sprocketmq.protocol.record.sysflag import BORN_HOST_V6, STORE_HOST_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
+    from sprocketmq.store.log.batch import put_heads
     from sprocketmq.store.queue.format import ENTRY_SIZE
 
 
@@ -147,8 +148,7 @@ class Appender:
         self._began = ticks_ns()
         try:
             cursor = self.dispatcher.queue(topic, queue_id)
-            if self.property_crc:
-                properties = reserve_property_crc(properties)
+            properties = reserve_property_crc(properties) if self.property_crc else closed(properties)
             sys_flag = self.with_hosts(sys_flag, born_host)
             size = store_size(len(body), len(cursor.topic_bytes), len(properties), sys_flag)
             status = self.check(cursor, len(body), len(properties), size)
@@ -233,20 +233,18 @@ class Appender:
         write_at(
             self._p, self.position, size, cursor.topic_bytes, body, properties, cursor.queue_id, flag, queue_offset,
             self.wrote_offset, sys_flag, born_timestamp, born_host, self.store_timestamp, self.store_host,
-            reconsume_times, prepared_offset,
+            reconsume_times, prepared_offset, self.property_crc,
         )  # fmt: skip
         self.appended(cursor, size, len(properties), len(properties), sys_flag, queue_offset)
 
     def appended(
         self, cursor: QueueCursor, size: int, properties_length: int, own_length: int, sys_flag: int, queue_offset: int
     ) -> None:
-        """A record is written at `position`: seal it, count it, and dispatch it where that is not done later.
+        """A record is written at `position`: count it, and dispatch it where that is not done later.
 
         Of its properties the first `own_length` bytes are its own, the rest is shared by all of its batch.
         """
         at, commit_offset = self.position, self.wrote_offset
-        if self.property_crc:
-            put_property_crc(self._p, at, size)
         if is_queued(sys_flag):
             cursor.next_offset += 1
         self.position = at + size
@@ -273,19 +271,37 @@ class Appender:
         self, cursor: QueueCursor, sys_flag: int, run: BatchRun, born_timestamp: int, born_host: bytes,
         reconsume_times: int,
     ) -> bytes:  # fmt: skip
-        offsets = blank(8 * run.count)
-        p = offsets
+        """Write all records of a batch, then let them be found, and only then dispatch them."""
         prototype = self.prototype(cursor, sys_flag, born_timestamp, born_host, reconsume_times)
-        bare = len(prototype)
-        middle = BODY_AT - 16 + len(born_host) + len(self.store_host)
+        offsets = self.write_run(cursor, sys_flag, run, prototype, len(born_host))
+        bare, queue_offset = len(prototype), 0
         self.dispatcher.share(run.shared)
         run.rewind()
         while run.step():
-            put_i64(p, 8 * (run.count - 1), self.wrote_offset)
+            if is_queued(sys_flag):
+                queue_offset = cursor.next_offset
             size = bare + run.body_length + run.properties_length
-            queue_offset = cursor.next_offset if is_queued(sys_flag) else 0
-            run.write(self._p, self.position, size, prototype, middle, queue_offset, self.wrote_offset)
             self.appended(cursor, size, run.properties_length, run.own_length, sys_flag, queue_offset)
+        return offsets
+
+    def write_run(
+        self, cursor: QueueCursor, sys_flag: int, run: BatchRun, prototype: bytes, born_host_length: int
+    ) -> bytes:
+        """The offsets of the records, which are all there now."""
+        offsets = blank(8 * run.count)
+        p = offsets
+        bare, middle = len(prototype), BODY_AT - 16 + born_host_length + len(self.store_host)
+        at, queue_offset, step = self.position, 0, 0
+        if is_queued(sys_flag):
+            queue_offset, step = cursor.next_offset, 1
+        run.rewind()
+        while run.step():
+            put_i64(p, 8 * (run.count - 1), self.base + at)
+            size = bare + run.body_length + run.properties_length
+            run.write(self._p, at, size, prototype, middle, queue_offset, self.base + at)
+            at += size
+            queue_offset += step
+        put_heads(self._p, self.base, p, run.count, self.base + at, i32(prototype, 4))
         return seal(offsets)
 
     def prototype(
@@ -295,7 +311,7 @@ class Appender:
         out = blank(size)
         write_at(
             out, 0, size, cursor.topic_bytes, b"", b"", cursor.queue_id, 0, 0, 0, sys_flag, born_timestamp, born_host,
-            self.store_timestamp, self.store_host, reconsume_times, 0,
+            self.store_timestamp, self.store_host, reconsume_times, 0, False,
         )  # fmt: skip
         return seal(out)
 

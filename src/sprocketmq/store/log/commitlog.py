@@ -225,7 +225,9 @@ class CommitLog:
         end = min(upto - segment.base, segment.end)
         if segment.buffer is None or end <= segment.committed:
             return
-        segment.file.write(segment.committed, memoryview(segment.buffer)[segment.committed : end])
+        fresh = memoryview(segment.buffer)[segment.committed : end]
+        segment.file.write(segment.committed + BLANK_BYTES, fresh[BLANK_BYTES:])
+        segment.file.write(segment.committed, fresh[:BLANK_BYTES])  # the first head last, as within one record
         first, last = segment.committed // PAGE * PAGE, end // PAGE * PAGE
         segment.committed = end
         if last > first:
