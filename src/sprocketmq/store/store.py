@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Collection
 
 from sprocketmq.errors import FlushFailed, StoreError
-from sprocketmq.protocol.record.record import Record
+from sprocketmq.protocol.record.record import BLANK, REASONS, WHOLE, Record
 from sprocketmq.store.dispatch.dispatch import Dispatcher, OnDispatch
 from sprocketmq.store.files.checkpoint import Checkpoint, read_checkpoint
 from sprocketmq.store.files.config import StoreConfig, default_mapped_queue_files
@@ -221,9 +221,11 @@ class MessageStore:
             if base is None or view is None:
                 raise StoreError(f"the log has no file for offset {at}")
             end = min(readable - base, self.log.file_size)
-            self.dispatcher.walk(view, base, at - base, end, False)
-            if self.dispatcher.dispatched_offset < base + end:  # a blank closes the file
+            kind = self.dispatcher.walk(view, base, at - base, end, False)
+            if kind == BLANK:
                 self.dispatcher.dispatched_offset = base + self.log.file_size
+            elif kind != WHOLE:
+                raise StoreError(f"no whole record at offset {self.dispatcher.dispatched_offset}: {REASONS[kind]}")
         if self._stalled:
             self._stalled = False
             self.appender.inline = not self.config.sync_flush and not self.config.transient_buffer

@@ -297,7 +297,7 @@ def unmap_pages(view: memoryview, start: int, end: int) -> None:
     that runs them.
     """
     first, last = start // mmap.PAGESIZE * mmap.PAGESIZE, end // mmap.PAGESIZE * mmap.PAGESIZE
-    if last > first and isinstance(view.obj, mmap.mmap):
+    if last > first >= 0 and isinstance(view.obj, mmap.mmap):
         address = ctypes.addressof(ctypes.c_char.from_buffer(view))
         _madvise(address + first, last - first, mmap.MADV_DONTNEED)
 

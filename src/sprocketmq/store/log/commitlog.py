@@ -134,7 +134,7 @@ class CommitLog:
     def open_at(self, offset: int) -> None:
         """Go on writing at `offset`, in its file or in a new one."""
         base = offset - offset % self.file_size
-        self._open_segment(base, is_new=base not in self.bases)
+        self._begin(self._open_segment(base, is_new=base not in self.bases))
         self._place(offset - base)
 
     def make_room(self, size: int) -> None:
@@ -150,15 +150,20 @@ class CommitLog:
         except OSError as error:
             raise space_error(error, self.path_of(writer.base)) from error
 
-    def _open_segment(self, base: int, is_new: bool) -> None:
+    def _open_segment(self, base: int, is_new: bool) -> LogSegment:
+        """All that can fail of beginning a file; nothing has changed when it does."""
         file = self._files.create(self.path_of(base), self.file_size)
         segment = LogSegment(base, file, is_new)
         if not self._reads_ahead:
             read_singly(segment.view)
         if self._transient:
             segment.buffer = mmap.mmap(-1, self.file_size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        if is_new:
-            self.bases.append(base)
+        return segment
+
+    def _begin(self, segment: LogSegment) -> None:
+        """The file is the one that is written from now on. The flush thread may look at any moment of this."""
+        if segment.is_new:
+            self.bases.append(segment.base)
         self._last = segment
         self.unflushed.append(segment)
 
@@ -203,17 +208,17 @@ class CommitLog:
         segment.ready = wanted
 
     def _roll(self) -> None:
-        """Close the file with a blank record and begin the next."""
+        """Close the file with a blank record and begin the next; one that cannot be made leaves this one open."""
         writer, segment = self._writer, self._current
         self._allocate(writer.position + BLANK_BYTES)
+        following = self._open_segment(segment.base + self.file_size, is_new=True)
         left = self.file_size - writer.position
         blank = left.to_bytes(4, "big") + MAGIC_BLANK.to_bytes(4, "big", signed=True)
         target = segment.view if segment.buffer is None else memoryview(segment.buffer)
         target[writer.position : writer.position + BLANK_BYTES] = blank
         segment.end = writer.position + BLANK_BYTES
-        base = segment.base + self.file_size
-        self._open_segment(base, is_new=True)
-        writer.place(None, base, 0, 0)
+        writer.place(None, following.base, 0, 0)  # first: a flush that sees the new file knows where it begins
+        self._begin(following)
 
     @property
     def store_timestamp(self) -> int:
@@ -234,8 +239,11 @@ class CommitLog:
             segment.buffer.madvise(mmap.MADV_DONTNEED, first, last - first)
 
     def sync(self, segment: LogSegment, upto: int) -> None:
-        """Make a segment's bytes below the offset `upto` durable; called on the flush thread."""
-        end = min(upto - segment.base, segment.end)
+        """Make a segment's bytes below the offset `upto` durable; called on the flush thread.
+
+        Of a file that was begun after `upto` was taken nothing counts.
+        """
+        end = min(max(0, upto - segment.base), segment.end)
         if segment.buffer is None:
             unmap_pages(segment.view, segment.synced, end)
         segment.file.sync()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.store.support import START_MS, FakeClock, bodies, open_store, put, small
 
-from sprocketmq.errors import FlushFailed, StoreFull
+from sprocketmq.errors import FlushFailed, StoreError, StoreFull
 from sprocketmq.store.files.config import FlushDiskType
 from sprocketmq.store.files.files import Disk, DiskFile
 from sprocketmq.store.log.append import PutStatus
@@ -248,4 +248,72 @@ def test_an_index_that_fills_while_the_checkpoint_is_written_is_vouched_for_by_t
     append((store.index.names[0], START_MS))
     store.write_checkpoint()
     assert store.checkpoint.index_msg_timestamp == START_MS
+    store.close()
+
+
+def test_a_transient_log_goes_on_in_its_file_when_the_next_cannot_be_made(tmp_path: Path) -> None:
+    """Smaller messages still fit; each is committed, readable and has an offset of its own."""
+    disk = BrokenDisk()
+    store = open_store(tmp_path, files=disk, transient_store_pool_enable=True)
+    sent = [b"%d" % number + bytes(3000) for number in range(5)]
+    assert all(put(store, body=body).ok for body in sent)
+    disk.faults[("create", f"{store.log.file_size:020}")] = errno.EMFILE
+    assert put(store, body=bytes(3000)).status == PutStatus.SERVICE_NOT_AVAILABLE
+    sent += [b"small %d" % number for number in range(3)]
+    assert [put(store, body=body).queue_offset for body in sent[5:]] == [5, 6, 7]
+    store.flush()
+    assert bodies(store) == sent
+    disk.faults.clear()
+    sent.append(b"late" + bytes(3000))
+    assert put(store, body=sent[-1]).queue_offset == 8
+    store.flush()
+    assert bodies(store) == sent
+    store.close()
+    again = open_store(tmp_path)
+    assert bodies(again) == sent
+    again.close()
+
+
+def test_only_a_blank_record_ends_a_file(tmp_path: Path) -> None:
+    """Zeros where records should be are an error; the messages behind them are not passed over."""
+    store = open_store(tmp_path, **SYNC)
+    first, second = put(store), put(store)
+    view = store.log.view_of(0)
+    assert view is not None
+    view[second.commit_offset : second.end_offset] = bytes(second.size)
+    with pytest.raises(StoreError, match=str(second.commit_offset)):
+        store.flush()
+    assert store.dispatcher.dispatched_offset == first.end_offset
+    store.abandon()
+
+
+class FlushingWriter:
+    """An appender beside which the log is flushed just when the next file begins."""
+
+    def __init__(self, store: MessageStore) -> None:
+        self._store, self._appender = store, store.appender
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._appender, name)
+
+    def place(self, *where: Any) -> None:
+        self._store.flusher.flush()
+        self._appender.place(*where)
+        self._store.flusher.flush()
+
+
+def test_a_flush_while_a_file_begins_touches_nothing_before_its_map(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    put(store)
+    store.log.appender = FlushingWriter(store)  # type: ignore[assignment]
+    sent = [b"body"]
+    while len(store.log.bases) < 3:
+        sent.append(bytes(3000))
+        assert put(store, body=sent[-1]).ok
+        assert all(segment.synced >= 0 for segment in store.log.unflushed)
+    segment = store.log.unflushed[-1]
+    store.log.sync(segment, segment.base - 4096)
+    assert segment.synced == 0
+    store.log.appender = store.appender
+    assert bodies(store) == sent
     store.close()
