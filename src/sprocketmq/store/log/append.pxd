@@ -1,5 +1,5 @@
 # The C types of append.py.
-from sprocketmq.hot.octets cimport blank, i32, put_i64, seal
+from sprocketmq.hot.octets cimport blank, i32, le32, put_i64, put_le32, seal
 from sprocketmq.protocol.record.record cimport (
     BLANK_BYTES, MAX_PROPERTIES_BYTES, closed, reserve_property_crc, store_size, write_at,
 )
@@ -100,19 +100,22 @@ cdef class Appender:
         Py_ssize_t size, int sys_flag, long long queue_offset,
     ) except -1
 
-    @cython.locals(offsets=bytes, prototype=bytes, bare=Py_ssize_t, size=Py_ssize_t, queue_offset=cython.longlong)
+    @cython.locals(
+        offsets=bytes, lengths=bytes, prototype=bytes, p=cython.p_uchar, q=cython.p_uchar, count=int, number=int,
+        at=Py_ssize_t, queue_offset=cython.longlong,
+    )
     cdef bytes append_run(
         self, QueueCursor cursor, int sys_flag, BatchRun run, long long born_timestamp, bytes born_host,
         int reconsume_times,
     )
 
     @cython.locals(
-        offsets=bytes, p=cython.p_uchar, bare=Py_ssize_t, middle=Py_ssize_t, at=Py_ssize_t, size=Py_ssize_t,
-        queue_offset=cython.longlong, step=int,
+        bare=Py_ssize_t, middle=Py_ssize_t, at=Py_ssize_t, size=Py_ssize_t, queue_offset=cython.longlong, step=int,
     )
-    cdef bytes write_run(
-        self, QueueCursor cursor, int sys_flag, BatchRun run, bytes prototype, Py_ssize_t born_host_length
-    )
+    cdef void write_run(
+        self, QueueCursor cursor, int sys_flag, BatchRun run, bytes prototype, Py_ssize_t born_host_length,
+        unsigned char* p, unsigned char* q,
+    ) except *
 
     @cython.locals(size=Py_ssize_t, out=bytes)
     cdef bytes prototype(

@@ -25,7 +25,7 @@ from sprocketmq.store.queue.cursor import QueueCursor
 
 if not cython.compiled:
     from sprocketmq.hot.memory import pointer, ticks_ns
-    from sprocketmq.hot.octets import blank, i32, put_i64, seal
+    from sprocketmq.hot.octets import Octets, blank, i32, le32, put_i64, put_le32, seal
     from sprocketmq.protocol.record.record import (
         BLANK_BYTES,
         MAX_PROPERTIES_BYTES,
@@ -273,23 +273,22 @@ class Appender:
     ) -> bytes:  # fmt: skip
         """Write all records of a batch, then let them be found, and only then dispatch them."""
         prototype = self.prototype(cursor, sys_flag, born_timestamp, born_host, reconsume_times)
-        offsets = self.write_run(cursor, sys_flag, run, prototype, len(born_host))
-        bare, queue_offset = len(prototype), 0
+        count = run.count
+        offsets, lengths = blank(8 * count), blank(12 * count)
+        p, q = offsets, lengths
+        self.write_run(cursor, sys_flag, run, prototype, len(born_host), p, q)
         self.dispatcher.share(run.shared)
-        run.rewind()
-        while run.step():
-            if is_queued(sys_flag):
-                queue_offset = cursor.next_offset
-            size = bare + run.body_length + run.properties_length
-            self.appended(cursor, size, run.properties_length, run.own_length, sys_flag, queue_offset)
-        return offsets
+        for number in range(count):
+            queue_offset = cursor.next_offset if is_queued(sys_flag) else 0
+            at = 12 * number
+            self.appended(cursor, le32(q, at), le32(q, at + 4), le32(q, at + 8), sys_flag, queue_offset)
+        return seal(offsets)
 
     def write_run(
-        self, cursor: QueueCursor, sys_flag: int, run: BatchRun, prototype: bytes, born_host_length: int
-    ) -> bytes:
-        """The offsets of the records, which are all there now."""
-        offsets = blank(8 * run.count)
-        p = offsets
+        self, cursor: QueueCursor, sys_flag: int, run: BatchRun, prototype: bytes, born_host_length: int, p: Octets,
+        q: Octets,
+    ) -> None:  # fmt: skip
+        """Notes at `p` where each record is, and at `q` its size and the lengths of its properties and its own ones."""
         bare, middle = len(prototype), BODY_AT - 16 + born_host_length + len(self.store_host)
         at, queue_offset, step = self.position, 0, 0
         if is_queued(sys_flag):
@@ -298,11 +297,13 @@ class Appender:
         while run.step():
             put_i64(p, 8 * (run.count - 1), self.base + at)
             size = bare + run.body_length + run.properties_length
+            put_le32(q, 12 * run.count - 12, size)
+            put_le32(q, 12 * run.count - 8, run.properties_length)
+            put_le32(q, 12 * run.count - 4, run.own_length)
             run.write(self._p, at, size, prototype, middle, queue_offset, self.base + at)
             at += size
             queue_offset += step
         put_heads(self._p, self.base, p, run.count, self.base + at, i32(prototype, 4))
-        return seal(offsets)
 
     def prototype(
         self, cursor: QueueCursor, sys_flag: int, born_timestamp: int, born_host: bytes, reconsume_times: int
