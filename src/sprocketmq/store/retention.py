@@ -9,6 +9,7 @@ reading goes on. The file that is written, and one that is not flushed, always s
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -32,8 +33,9 @@ _log = logging.getLogger("sprocketmq.store.retention")
 class Cleaner:
     def __init__(
         self, config: StoreConfig, files: Files, clock: Clock, layout: Layout, log: CommitLog, queues: QueueTable,
-        index: Index | None, appender: Appender, flusher: LogFlusher,
+        index: Index | None, appender: Appender, flusher: LogFlusher, has_failed: Callable[[], bool],
     ) -> None:  # fmt: skip
+        """A store that `has_failed` takes no messages whatever room the disk has."""
         self.config = config
         self._files = files
         self._clock = clock
@@ -43,6 +45,7 @@ class Cleaner:
         self._index = index
         self._appender = appender
         self._flusher = flusher
+        self._has_failed = has_failed
         self._manual_rounds = 0
         self.disk_full = False
         self.exts: ExtTable | None = None
@@ -88,8 +91,9 @@ class Cleaner:
                 self._appender.status = PutStatus.SERVICE_NOT_AVAILABLE
         elif used <= warning and self.disk_full:
             self.disk_full = False
-            if self._flusher.failure is None:
-                self._appender.status = PutStatus.PUT_OK
+            self._appender.status = PutStatus.PUT_OK
+            if self._has_failed():  # asked afterwards: it may fail at this moment, on another thread
+                self._appender.status = PutStatus.SERVICE_NOT_AVAILABLE
 
     def _delete_expired(self, used: float) -> list[Path]:
         config = self.config

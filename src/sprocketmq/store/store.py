@@ -18,7 +18,7 @@ from sprocketmq.protocol.record.record import BLANK, REASONS, WHOLE, Record
 from sprocketmq.store.dispatch.dispatch import Dispatcher, OnDispatch
 from sprocketmq.store.files.checkpoint import Checkpoint, read_checkpoint
 from sprocketmq.store.files.config import StoreConfig, default_mapped_queue_files
-from sprocketmq.store.files.files import Clock, Disk, Files, SystemClock
+from sprocketmq.store.files.files import Clock, Disk, Files, SystemClock, can_pass
 from sprocketmq.store.files.map_cache import MapCache
 from sprocketmq.store.index.format import IndexHeader
 from sprocketmq.store.index.index import Index
@@ -31,6 +31,7 @@ from sprocketmq.store.queue.ext import ExtTable
 from sprocketmq.store.queue.table import QueueTable
 from sprocketmq.store.recovery.recovery import Recovery, RecoveryReport
 from sprocketmq.store.retention import Cleaner
+from sprocketmq.store.trouble import Trouble
 
 LOCAL_HOST = bytes([127, 0, 0, 1]) + (10911).to_bytes(4, "big")
 
@@ -79,17 +80,27 @@ class MessageStore:
         self.log.appender = self.appender
         self.reader = Reader(self.log, self.queues, self.index)
         self.getter = Getter(config, self.appender, self.log.view_of, self.log.file_size, self.queues.file_size)
-        self.flusher = LogFlusher(files, self.log, config, self._flush_failed)
-        self.queue_flusher = QueueFlusher(config, self._flush_queues, self.write_checkpoint)
+        self.flusher = LogFlusher(files, self.log, config, self.fail)
+        self.queue_flusher = QueueFlusher(config, self._flush_queues, self.write_checkpoint, self.fail)
         self.checkpoint = Checkpoint()
         self.report = RecoveryReport()
         self.boot_timestamp = clock.now_ms()
         self.failure: FlushFailed | None = None
         self._full_indexes: list[tuple[str, int]] = []
+        self._queue_trouble = Trouble("a queue is not flushed")
         self._stalled = False
         self._closed = False
         self.cleaner = Cleaner(
-            config, files, clock, self.layout, self.log, self.queues, self.index, self.appender, self.flusher
+            config,
+            files,
+            clock,
+            self.layout,
+            self.log,
+            self.queues,
+            self.index,
+            self.appender,
+            self.flusher,
+            self.has_failed,
         )
         self.exts = self._make_exts()
         self.put = self.appender.put
@@ -174,8 +185,8 @@ class MessageStore:
         self.dispatch_ready()
         if self.index is not None:
             self.index.sync(self.index.names[-1:])
-        self.write_checkpoint()
-        if self.dispatcher.dispatched_offset == self.log.max_offset:
+        noted = self.write_checkpoint()
+        if noted and self.flushed_offset == self.dispatcher.dispatched_offset == self.log.max_offset:
             self.log.free_rest()
             self._files.remove(self.layout.abort)
             self._files.sync_dir(self.layout.root)
@@ -264,19 +275,29 @@ class MessageStore:
         self.flusher.flush()
         self.dispatch_ready()
 
-    def _flush_failed(self, failure: FlushFailed) -> None:
-        """Called on the flush thread: from now on every put is refused."""
-        self.failure = failure
+    def fail(self, failure: FlushFailed) -> None:
+        """Something that was promised cannot be kept, for good: from now on every put is refused. From any thread."""
+        self.failure = self.failure or failure
         self.appender.status = PutStatus.SERVICE_NOT_AVAILABLE
         _log.critical("%s", failure)
 
-    def _flush_queues(self, least_pages: int) -> None:
+    def has_failed(self) -> bool:
+        return self.failure is not None
+
+    def _flush_queues(self, least_pages: int) -> bool:
+        """Whether all that was due is durable now."""
         try:
             self.queues.flush(least_pages)
             if self.exts is not None and least_pages == 0:
                 self.exts.sync()
         except OSError as error:
-            self._flush_failed(FlushFailed(f"a queue could not be flushed: {error}; no more messages are taken"))
+            if can_pass(error):
+                self._queue_trouble.begin(error)
+            else:
+                self.fail(FlushFailed(f"a queue could not be flushed: {error}; no more messages are taken"))
+            return False
+        self._queue_trouble.end()
+        return True
 
     def _index_file_full(self, name: str, header: IndexHeader) -> None:
         """A file that takes no more entries is flushed once; the checkpoint then vouches for it."""
@@ -296,19 +317,28 @@ class MessageStore:
         ready = [one for one in full if one[1] <= safe]
         self._full_indexes[:0] = full[len(ready) :]
         if ready:
-            self.index.sync([name for name, _timestamp in ready])
+            try:
+                self.index.sync([name for name, _timestamp in ready])
+            except OSError as error:
+                self._full_indexes[:0] = ready
+                if not can_pass(error):
+                    self.fail(FlushFailed(f"an index file could not be flushed: {error}; no more messages are taken"))
+                raise
             self.checkpoint.index_msg_timestamp = ready[-1][1]
 
-    def write_checkpoint(self) -> None:
-        """Flush queues and full index files, then note how far everything is safe."""
+    def write_checkpoint(self) -> bool:
+        """Flush queues and full index files, then note how far everything is safe; whether that is done.
+
+        Raises OSError, after which it may be tried again.
+        """
         logics = self.dispatcher.store_timestamp
-        self._flush_queues(0)
-        if self.failure is not None:
-            return
+        if not self._flush_queues(0) or self.failure is not None:
+            return False
         self._flush_indexes()
         self.checkpoint.physic_msg_timestamp = self.flusher.flushed_timestamp
         self.checkpoint.logics_msg_timestamp = logics
         self._files.write_bytes(self.layout.checkpoint, self.checkpoint.encode())
+        return True
 
     # -- topics and queues
 

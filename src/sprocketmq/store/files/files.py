@@ -32,6 +32,8 @@ _fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int6
 _madvise = _libc.madvise  # releases the GIL, which mmap.madvise does not
 _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
+_PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN})
+
 Buffer = bytes | bytearray | memoryview
 
 
@@ -318,6 +320,14 @@ def is_in_memory(view: memoryview, at: int) -> bool:
     resident = ctypes.c_ubyte(1)
     _libc.mincore(ctypes.c_void_p(address), ctypes.c_size_t(1), ctypes.byref(resident))
     return bool(resident.value & 1)
+
+
+def can_pass(error: OSError) -> bool:
+    """Whether something was lacking that may be there again, a descriptor or memory: then trying again is right.
+
+    It is said of opening a file, never of a sync itself: whatever that says is final.
+    """
+    return error.errno in _PASSING
 
 
 def sync_parents(files: Files, path: Path, root: Path) -> None:

@@ -5,7 +5,8 @@ with a transient buffer, the same, after what is buffered was copied to the file
 SYNC_FLUSH   as soon as something is written; one sync answers everyone who waits below it (group commit)
 
 A sync that fails is final: the kernel may have dropped the pages, so a second try would prove nothing. The store takes
-no more messages and nobody who waits is answered with success.
+no more messages and nobody who waits is answered with success. The same holds for whatever else ends a thread here. A
+sync that was not even tried, for want of a descriptor, is tried again.
 
 `on_progress` is called on the flush thread whenever more of the log became safe (or the flush failed): an event loop
 hops back to its own thread from there.
@@ -13,16 +14,22 @@ hops back to its own thread from there.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
 
 from sprocketmq.errors import FlushFailed
 from sprocketmq.store.files.config import StoreConfig
-from sprocketmq.store.files.files import Files
+from sprocketmq.store.files.files import Files, can_pass
 from sprocketmq.store.log.commitlog import CommitLog, LogSegment
+from sprocketmq.store.queue.consumequeue import NO_SPACE
+from sprocketmq.store.trouble import Trouble
 
 PAGE = 4096
+_RETRY_SECONDS = 0.1
+
+_log = logging.getLogger(__name__)
 
 
 class LogFlusher:
@@ -44,6 +51,8 @@ class LogFlusher:
         self._thread: threading.Thread | None = None
         self._last_flush = time.monotonic()
         self._demanded = False
+        self._trouble = Trouble("the log is not flushed")
+        self._flushing = threading.RLock()  # who stops the store, or saves a progress, flushes beside the thread
 
     def begin_at(self, offset: int, store_timestamp: int) -> None:
         """What recovery found is on disk."""
@@ -90,10 +99,18 @@ class LogFlusher:
         return False
 
     def _run(self) -> None:
+        try:
+            self._flush_until_stopped()
+        except Exception as error:  # noqa: BLE001 - a thread that ends without a word would go unseen
+            _log.exception("the thread that flushes the log has ended")
+            self._failed(error)
+
+    def _flush_until_stopped(self) -> None:
         config = self._config
         interval = config.commit_interval_commit_log if config.transient_buffer else config.flush_interval_commit_log
         while not self._stopping.is_set() and self.failure is None:
-            self._wake.wait(None if config.sync_flush else interval / 1000)
+            pause = _RETRY_SECONDS if self._trouble else None if config.sync_flush else interval / 1000
+            self._wake.wait(pause)
             self._wake.clear()
             if self._stopping.is_set():
                 return
@@ -107,7 +124,7 @@ class LogFlusher:
         if config.transient_buffer:
             self.commit()
         waiting = self._log.max_offset - self.flushed_offset
-        if self._demanded:
+        if self._demanded or self._trouble:
             self._demanded = False
             self.flush()
             return
@@ -120,22 +137,31 @@ class LogFlusher:
 
     def commit(self) -> None:
         """Copy what is in the transient buffer to the file, where readers find it."""
+        with self._flushing:
+            self._commit()
+
+    def _commit(self) -> bool:
         upto = self._log.max_offset
         try:
             for segment in list(self._log.unflushed):
                 self._log.commit(segment, upto)
         except OSError as error:
-            self._failed(error)
-            return
+            self._refused(error, can_pass(error) or error.errno in NO_SPACE)  # it is all in the buffer still
+            return False
         if upto > self.committed_offset:
             self.committed_offset = upto
             self._progress()
+        return True
 
     def flush(self) -> None:
         """Sync everything that is written now."""
+        with self._flushing:
+            self._flush()
+
+    def _flush(self) -> None:
         self._last_flush = time.monotonic()
-        if self._config.transient_buffer:
-            self.commit()
+        if self._config.transient_buffer and not self._commit():
+            return
         upto, timestamp = self._log.max_offset, self._log.store_timestamp
         if self.failure is not None or upto <= self.flushed_offset:
             return
@@ -144,8 +170,9 @@ class LogFlusher:
                 self._sync(segment, upto)
                 self._log.flushed(segment, upto)
         except OSError as error:
-            self._failed(error)
+            self._refused(error, can_pass(error))
             return
+        self._trouble.end()
         self.flushed_offset = upto
         self.flushed_timestamp = timestamp
         self._progress()
@@ -157,8 +184,15 @@ class LogFlusher:
             self._files.sync_dir(segment.file.path.parent.parent)
             segment.is_new = False
 
-    def _failed(self, error: OSError) -> None:
-        self.failure = FlushFailed(f"the log could not be flushed: {error}; no more messages are taken")
+    def _refused(self, error: OSError, passes: bool) -> None:
+        if passes:
+            self._trouble.begin(error)
+        else:
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        reason = error if isinstance(error, OSError) else repr(error)
+        self.failure = FlushFailed(f"the log could not be flushed: {reason}; no more messages are taken")
         self._fail(self.failure)
         self._progress()
 
@@ -166,16 +200,25 @@ class LogFlusher:
         with self._moved:
             self._moved.notify_all()
         if self.on_progress is not None:
-            self.on_progress()
+            try:
+                self.on_progress()
+            except Exception:  # noqa: BLE001 - it is the flush that counts
+                _log.exception("nobody was told that the log is flushed to %d", self.flushed_offset)
 
 
 class QueueFlusher:
     """Queues and index follow the log at leisure, for they can be built again from it; then the checkpoint moves."""
 
-    def __init__(self, config: StoreConfig, flush: Callable[[int], object], checkpoint: Callable[[], object]) -> None:
+    def __init__(
+        self, config: StoreConfig, flush: Callable[[int], object], checkpoint: Callable[[], object],
+        fail: Callable[[FlushFailed], object],
+    ) -> None:  # fmt: skip
+        """A `checkpoint` that raises OSError is written at the next interval: until then the one before holds."""
         self._config = config
         self._flush = flush
         self._checkpoint = checkpoint
+        self._fail = fail
+        self._trouble = Trouble("the checkpoint is not written")
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._last_thorough = time.monotonic()
@@ -190,6 +233,13 @@ class QueueFlusher:
             self._thread.join()
 
     def _run(self) -> None:
+        try:
+            self._flush_until_stopped()
+        except Exception as error:  # noqa: BLE001 - as above
+            _log.exception("the thread that flushes the queues has ended")
+            self._fail(FlushFailed(f"the queues could not be flushed: {error!r}; no more messages are taken"))
+
+    def _flush_until_stopped(self) -> None:
         while not self._stopping.wait(self._config.flush_interval_consume_queue / 1000):
             overdue = (time.monotonic() - self._last_thorough) * 1000
             if overdue >= self._config.flush_consume_queue_thorough_interval:
@@ -198,5 +248,10 @@ class QueueFlusher:
                 self._flush(self._config.flush_consume_queue_least_pages)
 
     def flush_all(self) -> None:
+        try:
+            self._checkpoint()
+        except OSError as error:
+            self._trouble.begin(error)
+            return
+        self._trouble.end()
         self._last_thorough = time.monotonic()
-        self._checkpoint()

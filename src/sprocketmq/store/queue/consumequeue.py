@@ -29,7 +29,7 @@ from sprocketmq.store.queue.format import (
 PAGE = 4096
 _PAGE_OF_ENTRIES = PAGE // ENTRY_SIZE * ENTRY_SIZE
 _MAX_STEP = 256 << 10
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class QueueHome(Protocol):
@@ -394,7 +394,7 @@ def page_end(position: int) -> int:
 
 
 def space_error(error: OSError, path: Path) -> StoreError:
-    kind = StoreFull if error.errno in _NO_SPACE else StoreError
+    kind = StoreFull if error.errno in NO_SPACE else StoreError
     return kind(f"{path}: {error.strerror or error}")
 
 

@@ -98,10 +98,21 @@ class QueueTable:
         for queue in dirty:
             (due if queue.unflushed_bytes >= least_pages * PAGE else self._dirty).append(queue)
         if len(due) <= FEW:
-            for queue in due:
-                queue.sync()
+            self._sync_each(due)
             return
         upto = [queue.begin_sync() for queue in due]
-        self.files.sync_all(self._layout.root)
+        try:
+            self.files.sync_all(self._layout.root)
+        except OSError:
+            self._dirty.extend(due)
+            raise
         for queue, offset in zip(due, upto, strict=True):
             queue.end_sync(offset)
+
+    def _sync_each(self, due: list[ConsumeQueue]) -> None:
+        for number, queue in enumerate(due):
+            try:
+                queue.sync()
+            except OSError:
+                self._dirty.extend(due[number:])  # they are as unsafe as before
+                raise
