@@ -102,7 +102,7 @@ cdef class Appender:
 
     @cython.locals(
         offsets=bytes, lengths=bytes, prototype=bytes, p=cython.p_uchar, q=cython.p_uchar, count=int, number=int,
-        at=Py_ssize_t, queue_offset=cython.longlong,
+        size=Py_ssize_t, own_length=Py_ssize_t, queue_offset=cython.longlong,
     )
     cdef bytes append_run(
         self, QueueCursor cursor, int sys_flag, BatchRun run, long long born_timestamp, bytes born_host,

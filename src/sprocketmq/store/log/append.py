@@ -274,21 +274,21 @@ class Appender:
         """Write all records of a batch, then let them be found, and only then dispatch them."""
         prototype = self.prototype(cursor, sys_flag, born_timestamp, born_host, reconsume_times)
         count = run.count
-        offsets, lengths = blank(8 * count), blank(12 * count)
+        offsets, lengths = blank(8 * count), blank(8 * count)
         p, q = offsets, lengths
         self.write_run(cursor, sys_flag, run, prototype, len(born_host), p, q)
         self.dispatcher.share(run.shared)
         for number in range(count):
             queue_offset = cursor.next_offset if is_queued(sys_flag) else 0
-            at = 12 * number
-            self.appended(cursor, le32(q, at), le32(q, at + 4), le32(q, at + 8), sys_flag, queue_offset)
+            size, own_length = le32(q, 8 * number), le32(q, 8 * number + 4)
+            self.appended(cursor, size, own_length + run.tail, own_length, sys_flag, queue_offset)
         return seal(offsets)
 
     def write_run(
         self, cursor: QueueCursor, sys_flag: int, run: BatchRun, prototype: bytes, born_host_length: int, p: Octets,
         q: Octets,
     ) -> None:  # fmt: skip
-        """Notes at `p` where each record is, and at `q` its size and the lengths of its properties and its own ones."""
+        """Notes at `p` where each record is, and at `q` its size and the length of its own properties."""
         bare, middle = len(prototype), BODY_AT - 16 + born_host_length + len(self.store_host)
         at, queue_offset, step = self.position, 0, 0
         if is_queued(sys_flag):
@@ -297,9 +297,8 @@ class Appender:
         while run.step():
             put_i64(p, 8 * (run.count - 1), self.base + at)
             size = bare + run.body_length + run.properties_length
-            put_le32(q, 12 * run.count - 12, size)
-            put_le32(q, 12 * run.count - 8, run.properties_length)
-            put_le32(q, 12 * run.count - 4, run.own_length)
+            put_le32(q, 8 * run.count - 8, size)
+            put_le32(q, 8 * run.count - 4, run.own_length)
             run.write(self._p, at, size, prototype, middle, queue_offset, self.base + at)
             at += size
             queue_offset += step

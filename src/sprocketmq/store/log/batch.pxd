@@ -17,7 +17,7 @@ cdef class BatchRun:
     cdef bytes _batch
     cdef readonly bytes shared
     cdef Py_ssize_t _shared_length
-    cdef Py_ssize_t _tail
+    cdef readonly Py_ssize_t tail
     cdef bint _property_crc
     cdef Py_ssize_t _at
     cdef Py_ssize_t _end

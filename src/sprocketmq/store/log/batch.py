@@ -37,12 +37,13 @@ if not cython.compiled:
 class BatchRun:
     """Stands at one message of the batch after each `step` that is True.
 
-    `own_length` is what its properties have before the shared ones, with the separator between them.
+    `own_length` is what its properties have before the shared ones, with the separator between them; from there on it
+    is the same `tail` of bytes for each.
     """
 
     __slots__ = (
-        "_at", "_batch", "_end", "_own_at", "_own_length", "_property_crc", "_shared_length", "_tail", "body_at",
-        "body_length", "count", "flag", "own_length", "properties_length", "shared",
+        "_at", "_batch", "_end", "_own_at", "_own_length", "_property_crc", "_shared_length", "body_at",
+        "body_length", "count", "flag", "own_length", "properties_length", "shared", "tail",
     )  # fmt: skip
 
     def __init__(self, batch: bytes, shared: bytes, property_crc: bool) -> None:
@@ -52,7 +53,7 @@ class BatchRun:
         self.shared = shared
         self._property_crc = property_crc
         self._shared_length = len(shared)
-        self._tail = self._shared_length + (PROPERTY_CRC_BYTES if property_crc else 0)
+        self.tail = self._shared_length + (PROPERTY_CRC_BYTES if property_crc else 0)
         self._batch = batch
         self._end = len(batch)
         self.rewind()
@@ -88,7 +89,7 @@ class BatchRun:
         if self._own_length < 0 or self._own_at + self._own_length != at + size:
             raise MessageIllegal(f"the parts of the message at {at} of the batch do not add up")
         self.own_length = self._own_length + (1 if self.needs_end() else 0)
-        self.properties_length = self.own_length + self._tail
+        self.properties_length = self.own_length + self.tail
         if self.properties_length > MAX_PROPERTIES_BYTES:
             raise MessageIllegal(f"properties of {self.properties_length} bytes")
         self._at = at + size
@@ -100,7 +101,7 @@ class BatchRun:
         if self._own_length == 0:
             return False
         p, last = self._batch, self._own_at + self._own_length - 1
-        return p[last] == 0 or (self._tail > 0 and p[last] != END)
+        return p[last] == 0 or (self.tail > 0 and p[last] != END)
 
     def write(
         self, p: Pointer, at: int, size: int, prototype: bytes, middle: int, queue_offset: int, commit_offset: int
