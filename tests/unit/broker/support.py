@@ -18,7 +18,7 @@ from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.record import Record, decode_records
 from sprocketmq.remoting import ProcessorTable, RemotingClient
 from sprocketmq.store.files.config import StoreConfig
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.files import Disk, Files
 
 START_MS = 1_700_000_000_000
 KEY = "7F0000010000000000000000000000AB"
@@ -51,9 +51,9 @@ def make_settings(root: Path, **entries: str) -> Settings:
     return Settings(from_properties(BrokerConfig, all_entries), StoreConfig.from_properties(all_entries), Disk())
 
 
-def make_broker(root: Path, clock: FakeClock | None = None, **entries: str) -> Broker:
+def make_broker(root: Path, clock: FakeClock | None = None, *, files: Files | None = None, **entries: str) -> Broker:
     settings = make_settings(root, **entries)
-    return Broker(settings.current, settings.store, clock=clock)
+    return Broker(settings.current, settings.store, files=files, clock=clock)
 
 
 class Caller:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from sprocketmq.broker.system_topics.delivery import Deliveries, Home, home_of
 from sprocketmq.broker.system_topics.numbers import number_in
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
 from sprocketmq.broker.system_topics.topic_counts import Resting
+from sprocketmq.errors import FlushFailed
 from sprocketmq.logs import Events
 from sprocketmq.protocol.names import TIMER_TOPIC
 from sprocketmq.protocol.record.hashing import string_hash
@@ -42,7 +43,7 @@ from sprocketmq.protocol.record.properties import (
     decode_properties,
 )
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.files import Clock, Files
+from sprocketmq.store.files.files import Clock, Files, can_pass
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.timer.link import tally_units
 from sprocketmq.store.timer.log import DEFAULT, DELETE, ROLL, UNIT_SIZE, TimerCheck, TimerLog, Unit, read_timer_check
@@ -86,7 +87,7 @@ class Timer:
         self._precision = settings.current.timer_precision_ms
         self._check_path: Path = store.layout.config / "timercheck"
         self._wheel_path, self._log_path = root / "timerwheel", root / "timerlog"
-        self.check = TimerCheck()
+        self.check = self._safe_check = TimerCheck()
         self._wheel: TimerWheel | None = None
         self._log: TimerLog | None = None
         self._pending = 0
@@ -98,7 +99,7 @@ class Timer:
     # -- across restarts -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        self.check = read_timer_check(self._files, self._check_path)
+        self.check = self._safe_check = read_timer_check(self._files, self._check_path)
         now = self._whole(self._clock.now_ms())
         self.read_time = max(self.check.read_time, now - SLOTS // 2 * self._precision) if self.check.read_time else now
         self._queue_offset = self.check.queue_offset
@@ -173,19 +174,39 @@ class Timer:
             read_time=read_time, log_position=position, queue_offset=queue_offset, master_queue_offset=queue_offset,
             state_version=self.check.state_version, timestamp=self._clock.now_ms(), counter=self.check.counter + 1,
         )  # fmt: skip
-        self._saver.submit(self._write, self.check)
+        self._saver.submit(self._write, self.check).add_done_callback(self._written)
 
     def _write(self, check: TimerCheck) -> None:
-        """Wheel and log first: what `timercheck` says is behind us must not be missing from them."""
-        if self._wheel is None or self._log is None:
+        """Wheel and log first: what `timercheck` says is behind us must not be missing from them.
+
+        A sync of these that fails is final, as it is for the log: the next one would prove nothing.
+        """
+        if self._wheel is None or self._log is None or self._store.failure is not None:
             return
         try:
             self._log.sync()
             self._wheel.sync()
-            self._files.write_bytes(self._check_path, check.encode())
-            self._log.remove_before(self._store.log.min_offset)
         except OSError as error:
-            events.error("timers not saved", error)
+            if not can_pass(error):
+                raise
+            self._not_saved(error)
+            return
+        try:
+            self._files.write_bytes(self._check_path, check.encode())
+            self._safe_check = check
+            self._log.remove_before(self._store.log.min_offset)
+        except OSError as error:  # it is written as a whole each time, so the next one does prove something
+            self._not_saved(error)
+
+    def _not_saved(self, error: OSError) -> None:
+        events.error("timers not saved", error)
+        self.check = self._safe_check
+        self.progress.forget()
+
+    def _written(self, done: Future[None]) -> None:
+        error = done.exception()
+        if error is not None:
+            self._store.fail(FlushFailed(f"timers could not be flushed: {error!r}; no more messages are taken"))
 
     # -- in ------------------------------------------------------------------------------------------------------------
 

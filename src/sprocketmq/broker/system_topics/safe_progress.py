@@ -43,6 +43,10 @@ class SafeProgress(Generic[P]):
         if self._store.failure is None:
             self._write(self._take())
 
+    def forget(self) -> None:
+        """What was given to `save` could not be saved: it is given once more. From any thread."""
+        self._saved = None
+
     def _look(self) -> None:
         if self._waiting is None or self._store.failure is not None:
             return
@@ -55,5 +59,5 @@ class SafeProgress(Generic[P]):
 
     def _write(self, progress: P) -> None:
         if progress != self._saved:
-            self._save(progress)
             self._saved = progress
+            self._save(progress)

@@ -92,6 +92,11 @@ class TimerLog:
         unit = Unit(*UNIT.unpack(self._file(base).read(position - base, UNIT_SIZE)))
         return unit if unit.size == UNIT_SIZE else None
 
+    def place_of(self, position: int) -> tuple[Path, int]:
+        """The file that a position is in, and where in it."""
+        at = position % self._file_size
+        return self._folder / file_name(position - at), at
+
     def runs(self, begin: int) -> Iterator[tuple[int, bytes]]:
         """The units from a position on as bytes, with the position of the first, some at a time."""
         for base in self._bases:
@@ -132,6 +137,7 @@ class TimerLog:
     def _begin_file(self, base: int) -> None:
         self._files.create(self._folder / file_name(base), self._file_size).close()
         self._files.sync_dir(self._folder)
+        self._files.sync_dir(self._folder.parent)  # the folder's own name is as young as its first file
         self._bases.append(base)
 
     def _file(self, base: int) -> File:

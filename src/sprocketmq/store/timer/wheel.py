@@ -35,7 +35,10 @@ class TimerWheel:
     """Slots are written as they change; `sync` makes them durable."""
 
     def __init__(self, files: Files, path: Path, precision_ms: int, slots: int = SLOTS) -> None:
+        is_new = not files.exists(path)
         self._file = files.create(path, slots * SLOT_SIZE)
+        if is_new:
+            files.sync_dir(path.parent)
         self._precision_ms = precision_ms
         self._slots = slots
 

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.unit.broker.conftest import StartBroker
-from tests.unit.broker.support import KEY, START_MS, Caller, FakeClock, bodies, fields, records
+from tests.unit.broker.support import KEY, START_MS, Caller, FakeClock, bodies, fields, make_broker, records
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.delay.recall import parse_handle
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.names import TIMER_TOPIC
 from sprocketmq.protocol.record.properties import decode_properties
+from sprocketmq.store.files.files import Disk, DiskFile
+from sprocketmq.store.timer.log import TimerLog, read_timer_check
 
 
 def deliver(broker: Broker, clock: FakeClock, after_ms: int) -> None:
@@ -214,3 +218,85 @@ async def test_after_a_kill_nothing_is_delivered_twice(
     assert again.store.max_offset("T", 0) == 2
     deliver(again, clock, 7000)
     assert again.store.max_offset("T", 0) == 3
+
+
+class TimerDisk(Disk):
+    """Syncs of the timer's own files fail with `error` while that is set."""
+
+    error: int | None = None
+
+    def create(self, path: Path, size: int) -> DiskFile:
+        return self._failing(super().create(path, size))
+
+    def open(self, path: Path, *, writable: bool = True) -> DiskFile:
+        return self._failing(super().open(path, writable=writable))
+
+    def _failing(self, file: DiskFile) -> DiskFile:
+        if "timerlog" in str(file.path) or "timerwheel" in str(file.path):
+            sync = file.sync
+
+            def fail() -> None:
+                if self.error is not None:
+                    raise OSError(self.error, os.strerror(self.error))
+                sync()
+
+            file.sync = fail  # type: ignore[method-assign]
+        return file
+
+
+def saved(broker: Broker) -> None:
+    """What the timer gives to its thread is done when this returns."""
+    timer = broker.kinds.timer
+    timer.progress.save_now()
+    timer._saver.submit(int).result()
+
+
+async def test_a_failed_sync_of_timers_is_final(clock: FakeClock, tmp_path: Path) -> None:
+    """No later one is tried, `timercheck` stays behind what may be lost, and no more messages are taken."""
+    disk = TimerDisk()
+    broker = make_broker(tmp_path / "store", clock, files=disk)
+    await broker.start()
+    caller = Caller(broker)
+    await caller.send(TIMER_DELAY_SEC="5")
+    deliver(broker, clock, 0)
+    disk.error = errno.EIO
+    saved(broker)
+    disk.error = None
+    assert broker.store.failure is not None
+    deliver(broker, clock, 1000)
+    saved(broker)
+    check = read_timer_check(disk, tmp_path / "store/config/timercheck")
+    assert check.queue_offset == 0, "the timer is put on the wheel again by the next start"
+    assert (await caller.send(body=b"late")).code == ResponseCode.SERVICE_NOT_AVAILABLE
+    await caller.client.close(grace=0.2)
+    await broker.stop()
+
+
+async def test_a_lack_of_descriptors_saves_timers_later(clock: FakeClock, tmp_path: Path) -> None:
+    disk = TimerDisk()
+    broker = make_broker(tmp_path / "store", clock, files=disk)
+    await broker.start()
+    caller = Caller(broker)
+    await caller.send(TIMER_DELAY_SEC="5")
+    deliver(broker, clock, 0)
+    disk.error = errno.EMFILE
+    saved(broker)
+    disk.error = None
+    assert broker.store.failure is None
+    saved(broker)
+    assert read_timer_check(disk, tmp_path / "store/config/timercheck").queue_offset == 1
+    await caller.client.close(grace=0.2)
+    await broker.stop()
+
+
+async def test_whatever_ends_the_saving_of_timers_is_seen(
+    broker: Broker, caller: Caller, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(_log: TimerLog) -> None:
+        raise MemoryError
+
+    await caller.send(TIMER_DELAY_SEC="5")
+    deliver(broker, clock, 0)
+    monkeypatch.setattr(TimerLog, "sync", exhausted)
+    saved(broker)
+    assert "MemoryError" in str(broker.store.failure)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.fault.disk import SimDisk, keep_nothing
+
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.timer.log import BLANK, UNIT, UNIT_SIZE, TimerCheck, TimerLog, Unit, read_timer_check
 
@@ -71,3 +73,13 @@ def test_the_check_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     path.write_bytes(check.encode())
     assert path.stat().st_size == 4096
     assert read_timer_check(Disk(), path) == check
+
+
+def test_a_new_log_outlives_a_power_cut() -> None:
+    """The folder's name too, and not only when something else syncs the folder above."""
+    disk = SimDisk()
+    log = TimerLog(disk, disk.root / "timerlog", FILE_SIZE)
+    log.append(unit(3))
+    log.sync()
+    after = TimerLog(disk.power_cut(keep_nothing), disk.root / "timerlog", FILE_SIZE)
+    assert after.last() == unit(3)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.fault.disk import SimDisk, keep_nothing
 
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.timer.wheel import Slot, TimerWheel
@@ -52,3 +53,11 @@ def test_the_wheel_is_kept_in_its_file(tmp_path: Path, wheel: TimerWheel) -> Non
     again = TimerWheel(Disk(), tmp_path / "timerwheel", 1000, SLOTS)
     assert again.get(5000) == Slot(5, 52, 52, 1, 0)
     assert (tmp_path / "timerwheel").stat().st_size == SLOTS * 32
+
+
+def test_a_new_wheel_outlives_a_power_cut() -> None:
+    disk = SimDisk()
+    wheel = TimerWheel(disk, disk.root / "timerwheel", 1000, SLOTS)
+    wheel.add(5000, 52, 1)
+    wheel.sync()
+    assert disk.power_cut(keep_nothing).exists(disk.root / "timerwheel")
