@@ -313,6 +313,10 @@ class Timer:
             positions.append(position)
             if unit.magic & DELETE and not unit.magic & ROLL:
                 deleted.add(self._deleted_key(unit))
+            if unit.previous >= position:  # or it would lead round for ever
+                path, at = log.place_of(position)
+                events.error("chain of timers damaged", path=path, offset=at, previous=unit.previous)
+                break
             position = unit.previous
         return _Due(positions, frozenset(deleted)) if positions else None
 

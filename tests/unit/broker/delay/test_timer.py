@@ -17,7 +17,7 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.names import TIMER_TOPIC
 from sprocketmq.protocol.record.properties import decode_properties
 from sprocketmq.store.files.files import Disk, DiskFile
-from sprocketmq.store.timer.log import TimerLog, read_timer_check
+from sprocketmq.store.timer.log import UNIT_SIZE, TimerLog, read_timer_check
 
 
 def deliver(broker: Broker, clock: FakeClock, after_ms: int) -> None:
@@ -300,3 +300,23 @@ async def test_whatever_ends_the_saving_of_timers_is_seen(
     monkeypatch.setattr(TimerLog, "sync", exhausted)
     saved(broker)
     assert "MemoryError" in str(broker.store.failure)
+
+
+async def test_a_chain_that_leads_round_ends_where_it_is_damaged(
+    broker: Broker, caller: Caller, clock: FakeClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(3):
+        await caller.send(body=str(number).encode(), TIMER_DELAY_SEC="5")
+    deliver(broker, clock, 0)
+    log = tmp_path / "store/timerlog" / f"{0:020}"
+    with log.open("r+b") as file:  # the second one names itself as the one before it
+        file.seek(UNIT_SIZE + 4)
+        file.write(UNIT_SIZE.to_bytes(8, "big"))
+    deliver(broker, clock, 5000)
+    assert bodies(await caller.pull()) == [b"1", b"2"]
+    fields_of = {record.message: vars(record)["fields"] for record in caplog.records if "fields" in vars(record)}
+    assert fields_of["chain of timers damaged"] == {"path": log, "offset": UNIT_SIZE, "previous": UNIT_SIZE}
+    await caller.send(TIMER_DELAY_SEC="5")
+    deliver(broker, clock, 0)
+    deliver(broker, clock, 5000)
+    assert broker.store.max_offset("T", 0) == 3
