@@ -1,6 +1,7 @@
 """What recovery cut off although it held whole records.
 
-quarantine/NAME.log     the bytes that were cut, exactly; NAME is the commit offset of the first, 20 digits
+quarantine/NAME.log     the bytes that were cut, exactly; NAME is the commit offset of the first, 20 digits, and NAME-2,
+                        NAME-3 ... what was cut there at other times
 quarantine/NAME.json    why, when, and how many whole records are in it
 quarantine/NAME.replayed    the same bytes, once their records are in the log again
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +34,7 @@ def set_aside(
     files: Files, layout: Layout, commit_offset: int, data: memoryview, records: int, why: str
 ) -> Quarantined:
     """Keep bytes of the log, durably, before they are cut."""
-    path = layout.quarantine / f"{file_name(commit_offset)}.log"
+    path = _path_for(files, layout.quarantine, commit_offset, data)
     report = {"commitOffset": commit_offset, "size": len(data), "records": records, "reason": why}
     files.make_dirs(layout.quarantine)
     files.write_bytes(path, bytes(data))
@@ -41,15 +43,32 @@ def set_aside(
     return Quarantined(path, commit_offset, len(data), records)
 
 
+def _path_for(files: Files, folder: Path, commit_offset: int, data: memoryview) -> Path:
+    """A name that nothing has; that of a file with these very bytes, when a recovery was cut short and begins again."""
+    names = set(files.list_dir(folder))
+    stem = file_name(commit_offset)
+    paths = (folder / (f"{stem}-{number}.log" if number > 1 else f"{stem}.log") for number in count(1))
+    return next(
+        path
+        for path in paths
+        if names.isdisjoint({path.name, path.with_suffix(".json").name, path.with_suffix(".replayed").name})
+        or (path.name in names and files.read_bytes(path) == data)
+    )
+
+
+def _offset_of(name: str) -> int | None:
+    return base_offset_of(name.removesuffix(".log").partition("-")[0]) if name.endswith(".log") else None
+
+
 def quarantined(files: Files, layout: Layout) -> list[Path]:
-    """The files whose records were not replayed yet, in the order of the log."""
-    names = [name for name in files.list_dir(layout.quarantine) if name.endswith(".log")]
-    return [layout.quarantine / name for name in names if base_offset_of(name.removesuffix(".log")) is not None]
+    """The files whose records were not replayed yet, in the order of the log, and of time."""
+    names = [name for name in files.list_dir(layout.quarantine) if _offset_of(name) is not None]
+    return [layout.quarantine / name for name in sorted(names, key=lambda name: (_offset_of(name), len(name), name))]
 
 
 def records_in(files: Files, path: Path) -> Iterator[Record]:
     """The whole records of a quarantined file, in the order of the log."""
-    base = base_offset_of(path.name.removesuffix(".log"))
+    base = _offset_of(path.name)
     if base is None:
         raise ValueError(f"{path} is no quarantined file")
     file = files.open(path, writable=False)

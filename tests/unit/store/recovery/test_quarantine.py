@@ -8,7 +8,7 @@ from tests.unit.store.support import bodies, open_store, put
 
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.files.layout import Layout
-from sprocketmq.store.recovery.quarantine import quarantined, records_in, replay, set_aside
+from sprocketmq.store.recovery.quarantine import quarantined, records_in, replay, set_aside, set_replayed
 
 
 def log_of(root: Path, count: int) -> bytes:
@@ -61,3 +61,27 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.log").write_bytes(b"x")
     with pytest.raises(ValueError, match="no quarantined file"):
         list(records_in(Disk(), tmp_path / "notes.log"))
+
+
+def test_what_was_set_aside_before_is_never_written_over(tmp_path: Path) -> None:
+    """Not even when it was replayed; the same bytes once more are the same file, for recovery may have begun again."""
+    layout, disk = Layout(tmp_path), Disk()
+    first = set_aside(disk, layout, 7, memoryview(b"first"), 1, "torn")
+    assert set_aside(disk, layout, 7, memoryview(b"first"), 1, "torn").path == first.path
+    second = set_aside(disk, layout, 7, memoryview(b"second"), 1, "torn")
+    third = set_aside(disk, layout, 7, memoryview(b"third"), 1, "torn")
+    assert [path.read_bytes() for path in (first.path, second.path, third.path)] == [b"first", b"second", b"third"]
+    assert quarantined(disk, layout) == [first.path, second.path, third.path]
+    done = set_replayed(disk, first.path)
+    again = set_aside(disk, layout, 7, memoryview(b"again"), 1, "torn")
+    set_replayed(disk, again.path)
+    assert done.read_bytes() == b"first"
+    assert len({path.name for path in layout.quarantine.iterdir()}) == 8
+
+
+def test_a_second_file_of_one_offset_is_replayed_as_the_first(tmp_path: Path) -> None:
+    data = log_of(tmp_path / "old", 2)
+    layout = Layout(tmp_path / "new")
+    set_aside(Disk(), layout, 0, memoryview(b"other"), 1, "torn")
+    kept = set_aside(Disk(), layout, 0, memoryview(data), 2, "torn")
+    assert [record.body for record in records_in(Disk(), kept.path)] == [b"0", b"1"]
