@@ -103,7 +103,11 @@ class Cleaner:
             return []
         removed: list[Path] = []
         while len(removed) < config.delete_file_batch_max and self._may_go(force):
-            removed.append(self._log.remove_first())
+            try:
+                removed.append(self._log.remove_first())
+            except OSError as error:
+                _log.error("a log file could not be deleted: %s", error)
+                break
         return removed
 
     def _is_time(self, used: float) -> bool:

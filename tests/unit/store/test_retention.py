@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import os
 import time
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -167,3 +169,37 @@ def test_times_are_real(tmp_path: Path) -> None:
     assert abs(disk.modified_ms(tmp_path / "f") - time.time() * 1000) < 60_000
     used, total = disk.disk_usage(tmp_path)
     assert 0 < used < total
+
+
+class StubbornDisk(MeteredDisk):
+    """Deletes nothing whose path has `kept` in it."""
+
+    kept = ""
+
+    def remove(self, path: Path) -> None:
+        if self.kept and self.kept in str(path):
+            raise OSError(errno.EROFS, "made to fail")
+        super().remove(path)
+
+
+@pytest.mark.parametrize("kept", ["commitlog", "consumequeue", "index"])
+def test_a_file_that_cannot_be_deleted_is_served_as_before(tmp_path: Path, clock: FakeClock, kept: str) -> None:
+    disk = StubbornDisk()
+    store = fill(tmp_path, clock, disk)
+    before = bodies(store)
+    disk.kept = kept
+    clock.now = FOUR
+    for _ in range(3):
+        with suppress(OSError):
+            store.cleaner.run()
+    if kept == "commitlog":
+        assert bodies(store) == before
+        assert len(store.log.bases) == 4
+    for queue in store.queues:
+        assert all(queue.path_of(base).exists() for base in queue.bases)
+        assert len(queue.bases) == len(list(queue.folder.iterdir()))
+    assert store.index is not None
+    assert len(store.index.names) == len(list((tmp_path / "index").iterdir()))
+    disk.kept = ""
+    store.cleaner.run()
+    store.close()

@@ -288,10 +288,11 @@ class CommitLog:
                 segment.file.free(start, self.file_size)
 
     def remove_first(self) -> Path:
-        """Delete the oldest file."""
-        path = self.path_of(self.bases.pop(0))
-        self._maps.drop(path)
+        """Delete the oldest file. One that cannot be deleted is served as before."""
+        path = self.path_of(self.bases[0])
         self._files.remove(path)
+        self._paths.pop(self.bases.pop(0), None)
+        self._maps.drop(path)
         return path
 
     def close(self) -> None:

@@ -362,11 +362,12 @@ class ConsumeQueue:
         """Delete the files that hold only entries before `queue_offset`; the last file stays."""
         removed = []
         while len(self.bases) > 1 and self.bases[0] + self.file_size <= queue_offset * ENTRY_SIZE:
-            removed.append(self.path_of(self.bases.pop(0)))
-        for path in removed:
-            self._home.maps.drop(path)
+            path = self.path_of(self.bases[0])
             self._home.files.remove(path)
-        self._synced_names -= len(removed)
+            self._home.maps.drop(path)
+            self.bases.pop(0)
+            self._synced_names -= 1
+            removed.append(path)
         return removed
 
     def empty(self) -> None:
