@@ -2,13 +2,14 @@
 
 Only the newest file is written. A file is full when its count of entries is reached; the next one carries over where
 it ended. A search goes from the newest file to the oldest and gives commit offsets that hash like the key: whoever
-asks compares the keys themselves.
+asks compares the keys themselves. Keys can be made to hash alike, so a search is cut when it has looked at too many.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from sprocketmq.errors import StoreError
@@ -30,6 +31,13 @@ from sprocketmq.store.queue.consumequeue import PAGE, page_end, space_error
 
 MAX_RESULTS = 64
 _STEP_ENTRIES = 16 * 1024
+_TO_THE_SECOND = "%Y%m%d%H%M%S"
+#: What one search may cost, in entries looked at: some milliseconds. One that is handed out stands for so many, for its
+#: message is read. RocketMQ counts only those: it stops at `maxNum` that hash alike, right ones or not.
+MAX_EXAMINED = 16 * 1024
+_READ_COSTS = 16
+
+_log = logging.getLogger(__name__)
 
 
 class Index:
@@ -117,11 +125,9 @@ class Index:
         HEADER.pack_into(view, 0, time, time, offset, offset, 0, 1)
 
     def _free_name(self) -> str:
-        """The time now; a moment later when that name, or a later one, is taken."""
-        now = self._clock.now_ms()
-        while (name := time_name(now)) in self.names or (self.names and name < self.names[-1]):
-            now += 1
-        return name
+        """The time now, or the moment after the newest file's when the clock, or summer time, went back behind it."""
+        now = time_name(self._clock.now_ms())
+        return max(now, name_after(self.names[-1])) if self.names else now
 
     def _allocate(self, count: int) -> None:
         """Entries up to a round number above `count` have blocks, and pages in memory."""
@@ -141,17 +147,26 @@ class Index:
         """Commit offsets whose key hashes alike and whose store time is in range, newest first, none twice."""
         key_hash = index_key_hash(topic, key)
         seen: set[int] = set()
+        left = MAX_EXAMINED
         for name in reversed(self.names):
             header = self.header(name)
             if header.begin_timestamp <= end and header.end_timestamp >= begin:
                 for offset in self._chain(self.view_of(name), header, key_hash, begin, end):
-                    if offset not in seen:
+                    left -= 1
+                    if offset is not None and offset not in seen:
                         seen.add(offset)
+                        left -= _READ_COSTS
                         yield offset
+                    if left <= 0:
+                        _log.warning("a query of topic %s was cut: too many keys hash like the one asked for", topic)
+                        return
             if header.begin_timestamp < begin:
                 return
 
-    def _chain(self, view: memoryview, header: IndexHeader, key_hash: int, begin: int, end: int) -> Iterator[int]:
+    def _chain(
+        self, view: memoryview, header: IndexHeader, key_hash: int, begin: int, end: int
+    ) -> Iterator[int | None]:
+        """The commit offset of each entry in the chain, None of one that is not asked for."""
         at = slot_at(key_hash % self._hash_slots)
         number = int.from_bytes(view[at : at + 4], "big", signed=True)
         while 0 < number < header.index_count:
@@ -161,19 +176,18 @@ class Index:
             time = header.begin_timestamp + entry.seconds * 1000
             if time < begin - 999:  # seconds were rounded down
                 return
-            if entry.key_hash == key_hash and begin - 999 <= time <= end:
-                yield entry.commit_offset
+            yield entry.commit_offset if entry.key_hash == key_hash and begin - 999 <= time <= end else None
             if not 0 <= entry.previous < number:  # a chain only leads to older entries
                 return
             number = entry.previous
 
     def remove(self, name: str) -> None:
+        self._files.remove(self.path_of(name))
         if self.names and name == self.names[-1]:
             self._view = None
             self.cursor.place(None, 0)
         self.names.remove(name)
         self._maps.drop(self.path_of(name))
-        self._files.remove(self.path_of(name))
 
     def sync(self, names: list[str]) -> None:
         """Make files durable; called on the flush thread. One that was deleted meanwhile needs no sync."""
@@ -189,4 +203,17 @@ class Index:
 
 
 def time_name(ms: int) -> str:
-    return datetime.fromtimestamp(ms // 1000).strftime("%Y%m%d%H%M%S") + f"{ms % 1000:03d}"
+    return _name(datetime.fromtimestamp(ms // 1000), ms % 1000)
+
+
+def name_after(name: str) -> str:
+    """A millisecond later; of digits that are no time, the next number."""
+    try:
+        time = datetime.strptime(name[:14], _TO_THE_SECOND) + timedelta(milliseconds=int(name[14:]) + 1)
+    except ValueError:
+        return f"{int(name) + 1:017d}"
+    return _name(time, time.microsecond // 1000)
+
+
+def _name(time: datetime, ms: int) -> str:
+    return f"{time.strftime(_TO_THE_SECOND)}{ms:03d}"

@@ -10,7 +10,7 @@ from sprocketmq.protocol.record.hashing import index_key_hash
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.files.map_cache import MapCache
 from sprocketmq.store.index.format import IndexHeader
-from sprocketmq.store.index.index import Index, time_name
+from sprocketmq.store.index.index import MAX_EXAMINED, Index, name_after, time_name
 
 EVER = (0, 1 << 62)
 
@@ -117,3 +117,54 @@ def test_an_equal_hash_is_not_an_equal_key(tmp_path: Path) -> None:
     assert [record.body for record in store.reader.query("T", "Aa", 9, *EVER)] == [b"1"]
     assert [record.body for record in store.reader.query("T", "BB", 9, *EVER)] == [b"2"]
     store.close()
+
+
+@pytest.mark.parametrize("back_ms", [1, 3_600_000, 30 * 86_400_000])
+def test_a_clock_that_went_back_costs_no_search_for_a_name(tmp_path: Path, back_ms: int) -> None:
+    """The next name follows the last at once, and the names stay in the order of the files."""
+    clock = FakeClock()
+    index = make_index(tmp_path, clock)
+    for number in range(20):
+        add(index, "k", number)
+        if number == 6:
+            clock.now -= back_ms
+    assert index.names == [time_name(START_MS + number) for number in range(5)]
+    assert index.names == sorted(index.names)
+    assert name_after("20261231235959999") == "20270101000000000"
+    assert name_after("99999999999999998") == "99999999999999999", "digits, though no time"
+
+
+def colliding(count: int) -> list[str]:
+    """So many keys with one hash code: "Aa" and "BB" have the same."""
+    keys = [""]
+    while len(keys) < count:
+        keys = [key + part for key in keys for part in ("Aa", "BB")]
+    return keys[:count]
+
+
+def test_a_query_looks_at_so_many_entries_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store(tmp_path, max_hash_slot_num=20, max_index_num=5000, mapped_file_size_commit_log=1 << 20)
+    keys = colliding(2048)
+    for key in keys:
+        put(store, body=key.encode(), KEYS=key)
+    reads: list[int] = []
+    read = store.reader.record_at
+    monkeypatch.setattr(store.reader, "record_at", lambda offset: reads.append(offset) or read(offset))
+    assert [record.body for record in store.reader.query("T", keys[-1], 9, *EVER)] == [keys[-1].encode()]
+    assert [record.body for record in store.reader.query("T", keys[-500], 1, *EVER)] == [keys[-500].encode()]
+    reads.clear()
+    assert store.reader.query("T", keys[0], 9, *EVER) == []
+    assert len(reads) <= MAX_EXAMINED // 16
+    assert "was cut" in caplog.text
+    store.close()
+
+
+def test_other_keys_of_a_slot_count_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sprocketmq.store.index.index.MAX_EXAMINED", 100)
+    index = make_index(tmp_path, slots=1, entries=1000)
+    for number in range(200):
+        add(index, f"k{number}", number)
+    assert found(index, "k150") == [150]
+    assert found(index, "k50") == []
