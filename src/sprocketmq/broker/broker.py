@@ -64,6 +64,7 @@ events = Events("sprocketmq.broker.broker")
 
 _CLIENT_SCAN_SECONDS = 10.0
 _FILTER_SAVE_SECONDS = 10.0
+_CLEANING_PAUSE_SECONDS = 0.01
 #: The VIP port is this far below the port that clients are told.
 VIP_DISTANCE = 2
 #: How long the stop waits for requests that are being answered.
@@ -254,9 +255,14 @@ class Broker:
             Periodic("clean mappings", lambda: CLEAN_SECONDS, self.mapping_cleaner.begin),
             Periodic("sample stats", lambda: SAMPLE_SECONDS, self._sample),
             Periodic("clean files", lambda: current.store.clean_resource_interval / 1000, self.store.cleaner.run),
+            Periodic("clean queues", self._cleaning_pause, self.store.cleaner.go_on),
         ]
         for job in self._jobs:
             job.start()
+
+    def _cleaning_pause(self) -> float:
+        """Between two slices of work on the queues others have their turn."""
+        return _CLEANING_PAUSE_SECONDS if self.store.cleaner.busy else 1.0
 
     async def _start_exporter(self) -> None:
         config = self.settings.current

@@ -4,13 +4,19 @@ Files are expired when nobody has written to them for `fileReservedTime` hours. 
 once when the disk is over `diskMaxUsedSpaceRatio` or somebody asked, and unexpired ones go as well, oldest first, over
 `diskSpaceCleanForciblyRatio`. Over `diskSpaceWarningLevelRatio` the store takes no messages until there is room again;
 reading goes on. The file that is written, and one that is not flushed, always stay.
+
+After a log file every queue has to be looked at, and there may be a hundred thousand: that is done some milliseconds at
+a time, by `go_on`. Until a queue's turn comes, the entries whose records went with the file are passed over by readers.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from sprocketmq.protocol.names import SCHEDULE_TOPIC
@@ -21,11 +27,13 @@ from sprocketmq.store.index.index import Index
 from sprocketmq.store.log.append import Appender, PutStatus
 from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.log.flush import LogFlusher
+from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.queue.ext import ExtTable
 from sprocketmq.store.queue.table import QueueTable
 
 _HOUR_MS = 3_600_000
 _MANUAL_ROUNDS = 20
+_SLICE_SECONDS = 0.002
 
 _log = logging.getLogger("sprocketmq.store.retention")
 
@@ -49,6 +57,8 @@ class Cleaner:
         self._manual_rounds = 0
         self.disk_full = False
         self.exts: ExtTable | None = None
+        self._sweep: Iterator[None] | None = None
+        self._sweep_again = False
 
     def delete_soon(self) -> None:
         """An operator asked for expired files to go now rather than at the appointed hour."""
@@ -63,6 +73,27 @@ class Cleaner:
             self._files.sync_dir(removed[0].parent)
             self.drop_what_points_nowhere()
         return removed
+
+    def drop_what_points_nowhere(self) -> None:
+        """Begin to drop what log files that went have left in queues and index."""
+        self._sweep_again = True
+        self.go_on()
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is something left for `go_on`."""
+        return self._sweep is not None or self._sweep_again
+
+    def go_on(self) -> None:
+        """Do so for some milliseconds."""
+        until = time.monotonic() + _SLICE_SECONDS
+        while self.busy:
+            if self._sweep is None:
+                self._sweep, self._sweep_again = self._drops(), False
+            for _ in self._sweep:
+                if time.monotonic() >= until:
+                    return
+            self._sweep = None
 
     def commit_log_ratio(self) -> float:
         """How full the fullest partition of the log is."""
@@ -124,19 +155,34 @@ class Cleaner:
         expires = self._files.modified_ms(self._log.path_of(bases[0])) + self.config.file_reserved_time * _HOUR_MS
         return force or expires < self._clock.now_ms()
 
-    def drop_what_points_nowhere(self) -> None:
-        """Queue files and index files whose every record the log no longer has; the last of each stays."""
-        log_min = self._log.min_offset
+    def _drops(self) -> Iterator[None]:
+        """Queue files and index files whose every record the log no longer has; the last of each stays. In steps."""
+        failed, last = 0, ""
+        for drop in chain(self._queue_drops(), self._index_drops()):
+            try:
+                drop()
+            except OSError as error:
+                failed, last = failed + 1, str(error)
+            yield
+        if failed:
+            _log.error("%d queues and index files could not be rid of old files, the last one: %s", failed, last)
+
+    def _queue_drops(self) -> Iterator[Callable[[], None]]:
         for queue in self._queues:
-            queue.find_min(log_min)
-            queue.remove_files_below(queue.min_offset)
-            if self.exts is not None:
-                self.exts.trim(queue)
-        if self._index is None:
-            return
-        for name, header in self._index.headers()[:-1]:
-            if header.end_offset < log_min:
-                self._index.remove(name)
+            yield partial(self._trim, queue)
+
+    def _trim(self, queue: ConsumeQueue) -> None:
+        queue.find_min(self._log.min_offset)
+        queue.remove_files_below(queue.min_offset)
+        if self.exts is not None:
+            self.exts.trim(queue)
+
+    def _index_drops(self) -> Iterator[Callable[[], None]]:
+        index = self._index
+        if index is not None:
+            for name, header in index.headers()[:-1]:
+                if header.end_offset < self._log.min_offset:
+                    yield partial(index.remove, name)
 
     def clean_expired_queues(self) -> int:
         """Forget queues whose last record is older than the log; returns how many. They begin again at 0.

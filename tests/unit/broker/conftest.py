@@ -24,7 +24,7 @@ async def start_broker(tmp_path: Path, clock: FakeClock) -> AsyncIterator[StartB
     started: list[Broker] = []
 
     async def start(**entries: str) -> Broker:
-        broker = make_broker(tmp_path / "store", clock, **entries)
+        broker = make_broker(tmp_path / "store", clock, None, **entries)
         await broker.start()
         started.append(broker)
         return broker

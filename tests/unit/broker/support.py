@@ -51,7 +51,7 @@ def make_settings(root: Path, **entries: str) -> Settings:
     return Settings(from_properties(BrokerConfig, all_entries), StoreConfig.from_properties(all_entries), Disk())
 
 
-def make_broker(root: Path, clock: FakeClock | None = None, *, files: Files | None = None, **entries: str) -> Broker:
+def make_broker(root: Path, clock: FakeClock | None = None, files: Files | None = None, **entries: str) -> Broker:
     settings = make_settings(root, **entries)
     return Broker(settings.current, settings.store, files=files, clock=clock)
 

@@ -73,3 +73,15 @@ def read_all(store: MessageStore, topic: str = "T", queue_id: int = 0) -> list[R
 
 def bodies(store: MessageStore, topic: str = "T", queue_id: int = 0) -> list[bytes]:
     return [record.body for record in read_all(store, topic, queue_id)]
+
+
+def clean(store: MessageStore) -> list[Path]:
+    """A round of the cleaner, to its end."""
+    removed = store.cleaner.run()
+    finish_cleaning(store)
+    return removed
+
+
+def finish_cleaning(store: MessageStore) -> None:
+    while store.cleaner.busy:
+        store.cleaner.go_on()

@@ -4,15 +4,17 @@ import errno
 import os
 import time
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.unit.store.support import FakeClock, bodies, open_store, put
+from tests.unit.store.support import FakeClock, bodies, clean, finish_cleaning, open_store, put
 
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.pull.get import GetStatus
+from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.store import MessageStore
 
 HOUR_MS = 3_600_000
@@ -47,10 +49,10 @@ def clock() -> FakeClock:
 
 def test_expired_files_go_at_the_appointed_hour(tmp_path: Path, clock: FakeClock) -> None:
     store = fill(tmp_path, clock, MeteredDisk())
-    assert store.cleaner.run() == []
+    assert clean(store) == []
     clock.now = FOUR
     before = store.max_offset("T", 0)
-    assert len(store.cleaner.run()) == 3
+    assert len(clean(store)) == 3
     assert store.log.min_offset == 3 * store.log.file_size
     assert 0 < store.min_offset("T", 0) < store.max_offset("T", 0) == before
     low = store.min_offset("T", 0)
@@ -68,7 +70,7 @@ def test_expired_files_go_at_the_appointed_hour(tmp_path: Path, clock: FakeClock
 def test_young_files_stay(tmp_path: Path, clock: FakeClock) -> None:
     clock.now = FOUR
     store = fill(tmp_path, clock, MeteredDisk(), age_hours=71)
-    assert store.cleaner.run() == []
+    assert clean(store) == []
     store.close()
 
 
@@ -76,7 +78,7 @@ def test_a_filling_disk_deletes_expired_files_at_any_hour(tmp_path: Path, clock:
     disk = MeteredDisk()
     store = fill(tmp_path, clock, disk)
     disk.used = 76
-    assert len(store.cleaner.run()) == 3
+    assert len(clean(store)) == 3
     store.close()
 
 
@@ -84,9 +86,9 @@ def test_a_fuller_disk_deletes_young_files_oldest_first(tmp_path: Path, clock: F
     disk = MeteredDisk()
     store = fill(tmp_path, clock, disk, age_hours=0)
     disk.used = 80
-    assert store.cleaner.run() == []
+    assert clean(store) == []
     disk.used = 86
-    assert len(store.cleaner.run()) == 3, "all but the one that is written"
+    assert len(clean(store)) == 3, "all but the one that is written"
     store.close()
 
 
@@ -94,11 +96,11 @@ def test_a_full_disk_stops_writing_until_there_is_room(tmp_path: Path, clock: Fa
     disk = MeteredDisk()
     store = fill(tmp_path, clock, disk)
     disk.used = 91
-    store.cleaner.run()
+    clean(store)
     assert put(store).status == PutStatus.SERVICE_NOT_AVAILABLE
     assert bodies(store)
     disk.used = 50
-    store.cleaner.run()
+    clean(store)
     assert put(store).ok
     store.close()
 
@@ -106,7 +108,7 @@ def test_a_full_disk_stops_writing_until_there_is_room(tmp_path: Path, clock: Fa
 def test_an_operator_can_ask_for_it(tmp_path: Path, clock: FakeClock) -> None:
     store = fill(tmp_path, clock, MeteredDisk())
     store.cleaner.delete_soon()
-    assert len(store.cleaner.run()) == 3
+    assert len(clean(store)) == 3
     store.close()
 
 
@@ -119,7 +121,7 @@ def test_index_files_of_deleted_records_go_too(tmp_path: Path, clock: FakeClock)
     before = len(store.index.names)
     store.cleaner.delete_soon()
     os.utime(store.log.path_of(0), (0, 0))
-    store.cleaner.run()
+    clean(store)
     assert 0 < len(store.index.names) < before
     assert all(header.end_offset >= store.log.min_offset for _name, header in store.index.headers()[:-1])
     store.close()
@@ -130,7 +132,7 @@ def test_a_view_outlives_the_file_it_came_from(tmp_path: Path, clock: FakeClock)
     held = store.get_message("T", 0, 0, 1, 1 << 20)
     copy = held.records
     store.cleaner.delete_soon()
-    store.cleaner.run()
+    clean(store)
     assert held.records == copy
     store.close()
 
@@ -156,7 +158,7 @@ def test_queues_older_than_the_log_can_be_forgotten(tmp_path: Path, clock: FakeC
     store.flush()
     os.utime(store.log.path_of(0), (0, 0))
     store.cleaner.delete_soon()
-    store.cleaner.run()
+    clean(store)
     assert store.cleaner.clean_expired_queues() == 1
     assert store.topics() == ["Old", "T"] or store.topics() == ["T"]
     assert store.queues.of_topic("Old") == {}
@@ -191,7 +193,7 @@ def test_a_file_that_cannot_be_deleted_is_served_as_before(tmp_path: Path, clock
     clock.now = FOUR
     for _ in range(3):
         with suppress(OSError):
-            store.cleaner.run()
+            clean(store)
     if kept == "commitlog":
         assert bodies(store) == before
         assert len(store.log.bases) == 4
@@ -201,5 +203,51 @@ def test_a_file_that_cannot_be_deleted_is_served_as_before(tmp_path: Path, clock
     assert store.index is not None
     assert len(store.index.names) == len(list((tmp_path / "index").iterdir()))
     disk.kept = ""
-    store.cleaner.run()
+    clean(store)
+    store.close()
+
+
+def test_queues_are_looked_at_a_slice_at_a_time(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No turn does more than fits into one; readers pass over what a queue still has of a file that went."""
+    store = fill(tmp_path, clock, MeteredDisk())
+    for number in range(50):
+        put(store, f"Many{number}")
+    clock.now = FOUR
+    ticks = iter(range(10_000))
+    monkeypatch.setattr("sprocketmq.store.retention.time.monotonic", lambda: next(ticks) * 0.001)
+    looked: list[str] = []
+    find_min = ConsumeQueue.find_min
+    monkeypatch.setattr(
+        ConsumeQueue, "find_min", lambda queue, low: (looked.append(queue.topic), find_min(queue, low))[1]
+    )
+    queue_count = len(list(store.queues))
+    assert len(store.cleaner.run()) == 3
+    slices = [len(looked)]
+    while store.cleaner.busy:
+        assert all(body in (b"x", bytes(3000)) for topic in ("T", "Busy") for body in bodies(store, topic))
+        store.cleaner.go_on()
+        slices.append(len(looked) - sum(slices))
+    assert max(slices) <= 3
+    assert len(looked) == queue_count
+    assert store.min_offset("T", 0) > 0
+    monkeypatch.undo()
+    store.close()
+
+
+def test_a_file_that_goes_meanwhile_has_all_queues_looked_at_once_more(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = fill(tmp_path, clock, MeteredDisk())
+    clock.now = FOUR
+    monkeypatch.setattr("sprocketmq.store.retention._SLICE_SECONDS", 0)
+    store.cleaner.config = replace(store.config, delete_file_batch_max=1)
+    assert len(store.cleaner.run()) == 1
+    assert store.cleaner.busy
+    assert len(store.cleaner.run()) == 1
+    finish_cleaning(store)
+    for queue in store.queues:
+        entry = queue.raw_entry(queue.min_offset)
+        assert entry is None or entry.commit_offset >= store.log.min_offset
     store.close()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from tests.unit.broker.conftest import StartBroker
 from tests.unit.broker.support import Caller, wants
+from tests.unit.store.support import finish_cleaning
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -63,6 +64,7 @@ async def test_expired_queues_begin_again_and_their_groups_with_them(
     broker.store.flush()
     broker.store.log.remove_first()
     broker.store.cleaner.drop_what_points_nowhere()
+    finish_cleaning(broker.store)
     assert (await caller(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)).code == 0
     assert broker.store.queues.find("old", 0) is None
     assert broker.offsets.query("G", "old", 0) == 0

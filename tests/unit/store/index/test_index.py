@@ -7,6 +7,7 @@ from tests.unit.store.support import START_MS, FakeClock, open_store, put
 
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.hashing import index_key_hash
+from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.files.map_cache import MapCache
 from sprocketmq.store.index.format import IndexHeader
@@ -151,7 +152,12 @@ def test_a_query_looks_at_so_many_entries_and_no_more(
         put(store, body=key.encode(), KEYS=key)
     reads: list[int] = []
     read = store.reader.record_at
-    monkeypatch.setattr(store.reader, "record_at", lambda offset: reads.append(offset) or read(offset))
+
+    def counted(offset: int) -> Record | None:
+        reads.append(offset)
+        return read(offset)
+
+    monkeypatch.setattr(store.reader, "record_at", counted)
     assert [record.body for record in store.reader.query("T", keys[-1], 9, *EVER)] == [keys[-1].encode()]
     assert [record.body for record in store.reader.query("T", keys[-500], 1, *EVER)] == [keys[-500].encode()]
     reads.clear()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.store.support import START_MS, open_store, put
+from tests.unit.store.support import START_MS, finish_cleaning, open_store, put
 
 from sprocketmq.protocol.record.hashing import tags_code
 from sprocketmq.protocol.record.record import decode_records
@@ -83,6 +83,7 @@ def test_units_of_messages_that_are_gone_go_with_them(tmp_path: Path) -> None:
     store.log.remove_first()
     store.log.remove_first()
     store.cleaner.drop_what_points_nowhere()
+    finish_cleaning(store)
     entry = store.reader.entry("T", 0, store.min_offset("T", 0))
     assert entry is not None
     first_file = ext_offset(entry.tags_code) // 4096 * 4096
