@@ -3,13 +3,16 @@
     python -m bench.start [runs]        prints the median of the runs
 
 `ready` is from the start of the process to the broker's line on stdout, `first message` to the answer to a send, `at
-rest` the resident memory a second after that. `again` starts once more on the data of the last run.
+rest` the resident memory a second after that, `CPU` what the process had used at the first answer. `again` starts once
+more on the data of the last run, `killed` after the one before was killed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import statistics
 import sys
 import tempfile
@@ -24,10 +27,11 @@ from sprocketmq.client import Message, Producer
 class Start:
     ready_s: float
     first_message_s: float
+    first_message_cpu_s: float
     at_rest_mib: float
 
 
-async def start(data: Path) -> Start:
+async def start(data: Path, end: int = signal.SIGTERM) -> Start:
     command = [sys.executable, "-m", "sprocketmq", "up", "--data", str(data), "--nameserver-port", "0", "--port", "0"]
     begin = time.perf_counter()
     pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
@@ -37,12 +41,17 @@ async def start(data: Path) -> Start:
     ready = time.perf_counter() - begin
     async with Producer("starters", nameserver=addresses[0]) as producer:
         await producer.send(Message("TheFirst", b"hello"))
-        first = time.perf_counter() - begin
+        first, used = time.perf_counter() - begin, cpu_seconds(process.pid)
     await asyncio.sleep(1)
     resident = resident_mib(process.pid)
-    process.terminate()
+    process.send_signal(end)
     await process.wait()
-    return Start(ready, first, resident)
+    return Start(ready, first, used, resident)
+
+
+def cpu_seconds(pid: int) -> float:
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_mib(pid: int) -> float:
@@ -63,10 +72,11 @@ def main() -> None:
         result = {
             "empty": median([asyncio.run(start(folder)) for folder in folders]),
             "again": median([asyncio.run(start(folders[-1])) for _ in range(runs)]),
+            "killed": median([asyncio.run(start(folders[-1], signal.SIGKILL)) for _ in range(runs + 1)][1:]),
         }
     for name, each in result.items():
         print(f"{name:6} ready {each.ready_s:.2f} s, first message {each.first_message_s:.2f} s,"
-              f" at rest {each.at_rest_mib:.0f} MiB")  # fmt: skip
+              f" CPU {each.first_message_cpu_s:.2f} s, at rest {each.at_rest_mib:.0f} MiB")  # fmt: skip
     print(json.dumps({name: asdict(each) for name, each in result.items()}))
 
 

@@ -219,9 +219,12 @@ def test_queues_are_looked_at_a_slice_at_a_time(
     monkeypatch.setattr("sprocketmq.store.retention.time.monotonic", lambda: next(ticks) * 0.001)
     looked: list[str] = []
     find_min = ConsumeQueue.find_min
-    monkeypatch.setattr(
-        ConsumeQueue, "find_min", lambda queue, low: (looked.append(queue.topic), find_min(queue, low))[1]
-    )
+
+    def counted(queue: ConsumeQueue, log_min_offset: int) -> None:
+        looked.append(queue.topic)
+        find_min(queue, log_min_offset)
+
+    monkeypatch.setattr(ConsumeQueue, "find_min", counted)
     queue_count = len(list(store.queues))
     assert len(store.cleaner.run()) == 3
     slices = [len(looked)]
