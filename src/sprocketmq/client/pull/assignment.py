@@ -81,7 +81,7 @@ class Assignment:
         async with self._committing:  # a commit that is under way ends first: the broker could take it for the last one
             await self._tasks.stop()
         if commit:
-            self._finish_poll()
+            self.finish_poll()
         await self._commit_last(self._finished, _STOP_S)
         if self._subscriptions:
             await self._instance.leave(consumer=self.group)
@@ -89,10 +89,10 @@ class Assignment:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     async def poll(self, limit: int, timeout: float) -> list[ReceivedMessage]:
-        self._finish_poll()
-        await self._wait(timeout)
+        self.finish_poll()
+        await self.wait(timeout)
         messages: list[ReceivedMessage] = []
-        for buffer in self._in_turn():
+        for buffer in self.in_turn():
             if len(messages) >= limit:
                 break
             messages += buffer.take(limit - len(messages))
@@ -101,10 +101,10 @@ class Assignment:
     async def poll_arrow(self, timeout: float) -> pa.RecordBatch | None:
         from sprocketmq.client.pull import arrow
 
-        self._finish_poll()
-        await self._wait(timeout)
+        self.finish_poll()
+        await self.wait(timeout)
         batches = []
-        for buffer in self._in_turn():
+        for buffer in self.in_turn():
             if data := buffer.take_bytes():
                 batch = arrow.record_batch(data, buffer.queue.broker_name)
                 batches.append(arrow.tagged(batch, buffer.subscription.tags))
@@ -130,7 +130,7 @@ class Assignment:
                 self.group, queue, chosen[queue], self._committed.get(queue), error,
             )  # fmt: skip
 
-    async def _wait(self, timeout: float) -> None:
+    async def wait(self, timeout: float) -> None:
         """Until a buffer has something, or the time is up."""
         try:
             async with asyncio.timeout(timeout):
@@ -140,16 +140,22 @@ class Assignment:
         except TimeoutError:
             return
 
-    def _in_turn(self) -> list[QueueBuffer]:
+    def in_turn(self) -> list[QueueBuffer]:
         """All buffers, another one first each time, so that no queue starves."""
         buffers = list(self.buffers.values())
         self._turn += 1
         start = self._turn % max(len(buffers), 1)
         return buffers[start:] + buffers[:start]
 
-    def _finish_poll(self) -> None:
+    def finish_poll(self) -> None:
+        """What was handed out so far counts as consumed."""
         for queue, buffer in self.buffers.items():
             self._finished[queue] = buffer.position
+
+    def finish(self, buffer: QueueBuffer) -> None:
+        """As `finish_poll`, for one queue; one that was let go meanwhile is not ours to commit any more."""
+        if self.buffers.get(buffer.queue) is buffer:
+            self._finished[buffer.queue] = buffer.position
 
     # -- queues come and go -------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ class _Chunk:
 
     data: bytes
     next_offset: int
-    messages: list[ReceivedMessage] | None = None
+    messages: deque[ReceivedMessage] | None = None
 
 
 class QueueBuffer:
@@ -69,20 +69,23 @@ class QueueBuffer:
         taken: list[ReceivedMessage] = []
         while self._chunks and len(taken) < limit and not self.paused:
             chunk = self._chunks[0]
-            messages = chunk.messages
-            if messages is None:
-                messages = self.subscription.select(split_records(chunk.data, self.queue.broker_name))
+            messages = self._messages_of(chunk)
             room = limit - len(taken)
-            taken += messages[:room]
             if len(messages) > room:
-                chunk.messages = messages[room:]
+                taken += [messages.popleft() for _ in range(room)]
                 self.position = taken[-1].queue_offset + 1
             else:
+                taken += messages
                 self._chunks.popleft()
                 self.size_bytes -= len(chunk.data)
                 self.position = chunk.next_offset
         self.changed.set()
         return taken
+
+    def _messages_of(self, chunk: _Chunk) -> deque[ReceivedMessage]:
+        if chunk.messages is None:
+            chunk.messages = deque(self.subscription.select(split_records(chunk.data, self.queue.broker_name)))
+        return chunk.messages
 
     def take_bytes(self) -> list[bytes]:
         """All whole pulls as they came; the arrow path decodes them without an object per message."""

@@ -13,6 +13,7 @@ from sprocketmq.client.cluster.shared_instances import acquire, release
 from sprocketmq.client.errors import Closed
 from sprocketmq.client.options import ClientOptions, Connecting
 from sprocketmq.client.pull.assignment import Assignment
+from sprocketmq.client.pull.iteration import one_by_one
 from sprocketmq.client.pull.ranges import pull_range, within
 from sprocketmq.client.received import ReceivedMessage, inside
 from sprocketmq.client.settings import PullSettings
@@ -32,7 +33,8 @@ class PullConsumer:
         async for message in consumer:
             ...
 
-    What one poll gave counts as consumed when the next poll begins, or when the block ends without an error.
+    A message of a loop counts as consumed when the next one is asked for, what a poll gave when the next poll begins;
+    the last of them when the block ends without an error.
     """
 
     def __init__(
@@ -132,10 +134,8 @@ class PullConsumer:
             if messages := await self.poll(max_messages, self.settings.long_poll):
                 yield messages
 
-    async def __aiter__(self) -> AsyncIterator[ReceivedMessage]:
-        async for batch in self.batches():
-            for message in batch:
-                yield message
+    def __aiter__(self) -> AsyncIterator[ReceivedMessage]:
+        return one_by_one(self._parts(), self.settings.long_poll, self.options.namespace)
 
     async def read_range(self, queue: MessageQueue, begin: int, end: int) -> AsyncIterator[list[ReceivedMessage]]:
         """The messages of one queue from offset `begin` to before `end`; touches no committed offset."""

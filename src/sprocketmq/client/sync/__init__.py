@@ -64,10 +64,13 @@ class Facade(Generic[A]):
         return self
 
     def stop(self) -> None:
+        self._end(lambda client: client.stop())
+
+    def _end(self, stop: Callable[[A], Coroutine[Any, Any, None]]) -> None:
         self._wanted = False
         client, self._client = self._client, None
         if client is not None:
-            loop_thread.loop_thread().run(client.stop())
+            loop_thread.loop_thread().run(stop(client))
 
     def __enter__(self) -> Self:
         return self.start()
@@ -266,6 +269,15 @@ class PullConsumer(Facade[AsyncPullConsumer]):
     end_offset = blocking(AsyncPullConsumer.end_offset)
     offset_at = blocking(AsyncPullConsumer.offset_at)
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop(commit=error is None)
+
+    def stop(self, *, commit: bool = True) -> None:
+        """Stop fetching, and commit what was read so far."""
+        self._end(lambda client: client.stop(commit=commit))
+
     def assignment(self) -> set[MessageQueue]:
         return self._started().assignment()
 
@@ -274,6 +286,14 @@ class PullConsumer(Facade[AsyncPullConsumer]):
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
         self._started().pause(queues)
+
+    def resume(self, queues: Iterable[MessageQueue]) -> None:
+        client = self._started()
+
+        async def resume() -> None:
+            client.resume(queues)
+
+        self._run(resume())
 
     def __iter__(self) -> Iterator[ReceivedMessage]:
         return self._iterate(aiter(self._started()))

@@ -1,0 +1,30 @@
+"""A loop over the messages of a pull consumer, one by one.
+
+    yielded, and the next one asked for     consumed: a commit may pass it
+    yielded, and the loop left              consumed when the consumer's block ends without an error
+    not yielded                             stays in its buffer, for the next loop or poll
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from sprocketmq.client.pull.assignment import Assignment
+from sprocketmq.client.received import ReceivedMessage
+
+_TURN = 1024  # messages of one queue before the others have their turn
+
+
+async def one_by_one(assignment: Assignment, long_poll: float, namespace: str) -> AsyncIterator[ReceivedMessage]:
+    """Without end."""
+    while True:
+        assignment.finish_poll()
+        await assignment.wait(long_poll)
+        for buffer in assignment.in_turn():
+            for _ in range(_TURN):
+                taken = buffer.take(1)
+                if not taken:
+                    break
+                taken[0].namespace = namespace
+                yield taken[0]
+                assignment.finish(buffer)
