@@ -6,7 +6,7 @@ import cython
 
 @cython.final
 cdef class PendingCalls:
-    cdef public object peer
+    cdef public object peer, on_overdue
     cdef object _loop, _timer
     cdef int _opaque
     cdef dict _calls
@@ -14,7 +14,7 @@ cdef class PendingCalls:
 
     cpdef int next_opaque(self) except -1
 
-    @cython.locals(opaque=int, deadline=double)
+    @cython.locals(opaque=int, deadline=double, now=double)
     cpdef tuple add(self, double timeout)
 
     @cython.locals(call=tuple)

@@ -2,12 +2,14 @@
 """Requests of ours that wait for their responses, by opaque.
 
 One timer serves them all. It is set to the earliest deadline; when it rings, what is overdue fails and the timer
-moves on. So a call that is answered in time costs no timer of its own.
+moves on. So a call that is answered in time costs no timer of its own. `on_overdue` hears of it before the callers do,
+with the time at which the oldest overdue call was made: its owner can tell a slow peer from a dead connection.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from sprocketmq.errors import RemotingError, RequestTimeout
 from sprocketmq.protocol.command import Command
@@ -17,13 +19,14 @@ _OPAQUE_MASK = 0x7FFFFFFF
 
 
 class PendingCalls:
-    __slots__ = ("_calls", "_loop", "_opaque", "_rings_at", "_timer", "peer")
+    __slots__ = ("_calls", "_loop", "_opaque", "_rings_at", "_timer", "on_overdue", "peer")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.peer = UNKNOWN_PEER
+        self.on_overdue: Callable[[float], None] | None = None
         self._loop = loop
         self._opaque = 0
-        self._calls: dict[int, tuple[asyncio.Future[Command], float]] = {}
+        self._calls: dict[int, tuple[asyncio.Future[Command], float, float]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._rings_at = 0.0
 
@@ -37,8 +40,9 @@ class PendingCalls:
     def add(self, timeout: float) -> tuple[int, asyncio.Future[Command]]:
         future: asyncio.Future[Command] = self._loop.create_future()
         opaque = self.next_opaque()
-        deadline = self._loop.time() + timeout
-        self._calls[opaque] = (future, deadline)
+        now = self._loop.time()
+        deadline = now + timeout
+        self._calls[opaque] = (future, deadline, now)
         if self._timer is None or deadline < self._rings_at:
             self._ring_at(deadline)
         return opaque, future
@@ -51,11 +55,11 @@ class PendingCalls:
 
     def fail(self, error: RemotingError) -> None:
         """No answer will come any more."""
-        calls, self._calls = self._calls, {}
+        calls, self._calls, self.on_overdue = self._calls, {}, None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        for future, _ in calls.values():
+        for future, _, _ in calls.values():
             if not future.done():
                 future.set_exception(error)
 
@@ -68,11 +72,16 @@ class PendingCalls:
     def _expire(self) -> None:
         self._timer = None
         now = self._loop.time()
-        for opaque, (future, deadline) in list(self._calls.items()):
+        overdue = []
+        for opaque, (future, deadline, started) in list(self._calls.items()):
             if future.done():  # cancelled by its caller
                 del self._calls[opaque]
             elif deadline <= now:
                 del self._calls[opaque]
-                future.set_exception(RequestTimeout(f"no answer from {self.peer} in time"))
+                overdue.append((future, started))
+        if overdue and self.on_overdue is not None:
+            self.on_overdue(min(started for _, started in overdue))
+        for future, _ in overdue:
+            future.set_exception(RequestTimeout(f"no answer from {self.peer} in time"))
         if self._calls:
-            self._ring_at(min(deadline for _, deadline in self._calls.values()))
+            self._ring_at(min(deadline for _, deadline, _ in self._calls.values()))

@@ -2,7 +2,9 @@
 
     life    made, drained, closed or lost; its three waits are looked at by the registry's scan: a peer that sends
             nothing, a frame that is begun and not finished, a peer that reads nothing
-    call    a request of ours waits in `_pending` for the response with its opaque; answers come in any order
+    call    a request of ours waits in `_pending` for the response with its opaque; answers come in any order; one that
+            stays without, while the peer has sent nothing at all since, ends the connection: it is dead, and a new one
+            may not be
     the traffic itself is in traffic.py
 
 A connection belongs to one event loop, and nothing here blocks.
@@ -31,6 +33,10 @@ events = Events("sprocketmq.remoting.connection")
 
 #: So many requests are worth a write of their own: the peer begins with them while we go on.
 _MANY_PARTS = 32
+#: Why a connection has ended that nobody used: no news.
+IDLE = "idle"
+#: A call that had less time than this says nothing about its connection.
+_PATIENCE_S = 0.1
 
 
 class Connection(Traffic, asyncio.Protocol):
@@ -42,6 +48,7 @@ class Connection(Traffic, asyncio.Protocol):
         self.on_closed: list[Callable[[Connection], None]] = []
         self._registry = registry
         self._draining = False
+        self.end_reason = ""  # of a connection that has ended
 
     # -- what owners use ------------------------------------------------------------------------------------------
 
@@ -106,6 +113,8 @@ class Connection(Traffic, asyncio.Protocol):
         names = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         self.peer = self._pending.peer = peer_of(*names)
         self.last_active = self._loop.time()
+        if self.is_caller:
+            self._pending.on_overdue = self._overdue
         transport.set_write_buffer_limits(high=self._limits.write_pause_bytes)
         if (raw := transport.get_extra_info("socket")) is not None:
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -129,6 +138,7 @@ class Connection(Traffic, asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
+        self.end_reason = self.end_reason or str(exc or "closed by the peer")
         self._registry.discard(self)
         self._out.clear()
         self._backlog.clear()
@@ -149,7 +159,18 @@ class Connection(Traffic, asyncio.Protocol):
             self.abort("a frame was begun and not finished")
         elif now - self.last_active > limits.idle_seconds:
             events.debug("connection idle", peer=self.peer)
+            self.end_reason = IDLE
             self.close()
+
+    def abort(self, reason: str) -> None:
+        self.end_reason = reason
+        super().abort(reason)
+
+    def _overdue(self, started: float) -> None:
+        """A call that was made at `started` has had no answer in time. Closed at once: its caller may try again now."""
+        if self.last_active <= started and self._loop.time() - started >= _PATIENCE_S:
+            self.closed = True
+            self.abort("a request had no answer, and nothing else came")
 
     def _stop_reading(self) -> None:
         if not self._transport.is_closing():

@@ -168,7 +168,8 @@ class Traffic:
         self._out, self._out_bytes = [], 0
         if self._transport.is_closing():
             return
-        self.last_active = self._loop.time()
+        if not self.is_caller:  # to a caller its own requests are no sign of life: a dead peer takes them, too
+            self.last_active = self._loop.time()
         if size > len(out) * _LARGE_PART:
             self._transport.writelines(out)
         else:

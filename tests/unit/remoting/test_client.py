@@ -140,3 +140,45 @@ async def test_answers_are_read_while_requests_cannot_leave(client: RemotingClie
         await loop.sock_sendall(peer, encode_frame(Command(0, opaque=opaque, flag=1, body=b"answer")))
         assert (await answer).body == b"answer"
         assert connection.stalled_since is not None
+
+
+async def test_a_connection_whose_request_has_no_answer_is_replaced(
+    start_server: StartServer, client: RemotingClient
+) -> None:
+    table = echo_table()
+    table.add(2, lambda _connection, _request: None)
+    server = await start_server(table)
+    first = await client.connect(server.address)
+    with pytest.raises(RequestTimeout):
+        await client.call(server.address, Command(2), 0.15)
+    assert client.connected(server.address) is None
+    assert (await client.call(server.address, Command(1), 60)).code == 0
+    assert client.connected(server.address) is not first
+
+
+async def test_a_slow_answer_on_a_connection_that_lives_costs_only_its_request(
+    start_server: StartServer, client: RemotingClient
+) -> None:
+    table = echo_table()
+    table.add(2, lambda _connection, _request: None)
+    server = await start_server(table)
+    first = await client.connect(server.address)
+    slow = asyncio.ensure_future(client.call(server.address, Command(2), 0.3))
+    while not slow.done():
+        await client.call(server.address, Command(1), 60)
+        await asyncio.sleep(0.01)
+    with pytest.raises(RequestTimeout):
+        await slow
+    assert client.connected(server.address) is first
+
+
+async def test_own_requests_are_no_sign_of_life(start_server: StartServer, client: RemotingClient) -> None:
+    table = ProcessorTable()
+    table.add(2, lambda _connection, _request: None)
+    server = await start_server(table)
+    connection = await client.connect(server.address)
+    before = connection.last_active
+    await asyncio.sleep(0.02)
+    connection.send(Command(2))
+    await asyncio.sleep(0.02)
+    assert connection.last_active == before

@@ -14,12 +14,13 @@ from sprocketmq.errors import ConnectFailed, ConnectionLost, RemotingError, Requ
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.signing import with_signature
 from sprocketmq.remoting.client import RemotingClient
-from sprocketmq.remoting.connection import Connection
+from sprocketmq.remoting.connection import IDLE, Connection
 from sprocketmq.remoting.handlers import ProcessorTable
 
 log = logging.getLogger("sprocketmq.client.cluster.transport")
 
 _ONEWAY_S = 3.0
+_WATCHED = "watched by the transport"
 
 
 class Transport(Protocol):
@@ -52,6 +53,7 @@ class RemotingTransport:
         self._credentials = options.credentials
         self._on_connected = on_connected
         self._closed = False
+        self._lost: set[str] = set()
 
     async def call(self, address: str, command: Command, timeout: float) -> Command:
         self._sign(command)
@@ -94,9 +96,25 @@ class RemotingTransport:
                 connection = await self._remoting.connect(address)
         except TimeoutError:
             raise TimedOut(f"no connection to {address} within {timeout:.3g} s") from None
+        self._watch(address, connection)
         if self._on_connected is not None:
             self._on_connected(address)
         return connection
+
+    def _watch(self, address: str, connection: Connection) -> None:
+        """That a connection is lost and made again is news: what happens meanwhile can be told by it."""
+        if _WATCHED in connection.attributes:
+            return
+        connection.attributes[_WATCHED] = True
+        connection.on_closed.append(lambda gone: self._on_lost(address, gone))
+        if address in self._lost:
+            self._lost.discard(address)
+            log.warning("connection regained address=%s", address)
+
+    def _on_lost(self, address: str, gone: Connection) -> None:
+        if not self._closed and gone.end_reason != IDLE:
+            self._lost.add(address)
+            log.warning("connection lost address=%s reason=%s", address, gone.end_reason)
 
     def _sign(self, command: Command) -> None:
         keys = self._credentials

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from tests.unit.client.fakes import FakeTransport
 
@@ -70,3 +72,25 @@ def test_refusal_names_code_and_remark() -> None:
     assert caught.value.retriable
     with pytest.raises(Refused, match=r"code \(9999\): no remark"):
         check(Command(9999))
+
+
+async def test_a_lost_and_regained_connection_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    table = ProcessorTable()
+    table.add(ROUTE, lambda _connection, request: request.reply())
+    server = RemotingServer(table, "127.0.0.1", 0)
+    await server.start()
+    address = f"127.0.0.1:{server.port}"
+    transport = RemotingTransport(ClientOptions(("ns:1",)), ProcessorTable())
+    await transport.call(address, Command(ROUTE), 60)
+    for connection in server.connections:
+        connection.abort("test")
+    while transport.straight(address) is not None:  # noqa: ASYNC110 - what is awaited has no event of its own
+        await asyncio.sleep(0)
+    await transport.call(address, Command(ROUTE), 60)
+    await transport.close()
+    await server.stop()
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [line.partition(" reason")[0] for line in told] == [
+        f"connection lost address={address}",
+        f"connection regained address={address}",
+    ]
