@@ -62,6 +62,11 @@ class ReceivedMessage:
         return record
 
     @property
+    def raw(self) -> bytes:
+        """The record's bytes."""
+        return bytes(self._data[self._at : self._at + self.size])
+
+    @property
     def body(self) -> bytes:
         """The body, inflated when its sender compressed it."""
         body = self._body
@@ -138,6 +143,12 @@ class ReceivedMessage:
         return self.properties.get("__transactionId__")
 
     def __repr__(self) -> str:
+        try:
+            return self._described()
+        except BodyError:
+            return f"<ReceivedMessage {self.broker_name}+{self.queue_offset} unreadable>"
+
+    def _described(self) -> str:
         tag = f" tag={self.tag}" if self.tag else ""
         return f"<ReceivedMessage {self.queue}+{self.queue_offset}{tag} {len(self.body)} bytes>"
 
@@ -157,16 +168,24 @@ def inside(namespace: str, messages: Messages) -> Messages:
 
 
 def split_records(data: bytes | memoryview, broker_name: str) -> list[ReceivedMessage]:
-    """The messages of a pull answer, in order, undecoded."""
+    """The messages of a pull answer, in order, undecoded. Raises BodyError for anything that is not a record."""
+    messages, damage = split_whole(data, broker_name)
+    if damage is not None:
+        raise BodyError(damage)
+    return messages
+
+
+def split_whole(data: bytes | memoryview, broker_name: str) -> tuple[list[ReceivedMessage], str | None]:
+    """The messages before the first damage, and what that is: behind it nobody knows where a record begins."""
     messages: list[ReceivedMessage] = []
     at, end = 0, len(data)
     try:
         while at < end:
             size, magic, queue_offset = _SIZE_MAGIC_OFFSET.unpack_from(data, at)
             if magic not in (MAGIC_V1, MAGIC_V2) or size <= 0 or at + size > end:
-                raise BodyError(f"no record at {at} of {end} bytes: size {size}, magic {magic & 0xFFFFFFFF:#x}")
+                return messages, f"no record at {at} of {end} bytes: size {size}, magic {magic & 0xFFFFFFFF:#x}"
             messages.append(ReceivedMessage(data, at, size, queue_offset, broker_name))
             at += size
     except struct.error as error:
-        raise BodyError(f"no record at {at} of {end} bytes: {error}") from None
-    return messages
+        return messages, f"no record at {at} of {end} bytes: {error}"
+    return messages, None

@@ -19,6 +19,7 @@ from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import PullSettings
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.codes import VERSION_NAME
+from sprocketmq.errors import BodyError
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData
 from sprocketmq.protocol.bodies.running_info import (
     ConsumeMessageDirectlyResult,
@@ -105,8 +106,12 @@ class Assignment:
         await self.wait(timeout)
         batches = []
         for buffer in self.in_turn():
-            if data := buffer.take_bytes():
-                batch = arrow.record_batch(data, buffer.queue.broker_name)
+            if data := buffer.pieces():
+                try:
+                    batch = arrow.record_batch(data, buffer.queue.broker_name)
+                except BodyError:
+                    batch = arrow.record_batch(buffer.pieces(carefully=True), buffer.queue.broker_name)
+                buffer.hand_out_all()
                 batches.append(arrow.tagged(batch, buffer.subscription.tags))
         return arrow.joined(batches)
 

@@ -11,19 +11,24 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass
 
+from sprocketmq.client.cluster import unreadable
 from sprocketmq.client.cluster.pull_request import PullResult
-from sprocketmq.client.received import ReceivedMessage, split_records
+from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.protocol.message_queue import MessageQueue
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Chunk:
     """One pull's records: undecoded bytes, or the messages that are left when some were taken."""
 
     data: bytes
+    begin: int
     next_offset: int
     messages: deque[ReceivedMessage] | None = None
+
+    def bytes_left(self) -> bytes:
+        return self.data if self.messages is None else b"".join(message.raw for message in self.messages)
 
 
 class QueueBuffer:
@@ -43,24 +48,21 @@ class QueueBuffer:
         return not self._chunks
 
     def seek(self, offset: int) -> None:
-        self.epoch += 1
         self.fetch_offset = self.position = offset
         self._chunks.clear()
         self.size_bytes = 0
-        self.changed.set()
-        if self.fetching is not None:
-            self.fetching.cancel()  # it may be waiting at the broker for a message we no longer want
+        self._drop_fetch()
 
     def put(self, result: PullResult, epoch: int) -> bool:
         """Whether there is something to hand out now."""
         if epoch != self.epoch:
             return False
-        self.fetch_offset = result.next_offset
+        begin, self.fetch_offset = self.fetch_offset, result.next_offset
         if not result.data:
             if not self._chunks:
                 self.position = result.next_offset
             return False
-        self._chunks.append(_Chunk(result.data, result.next_offset))
+        self._chunks.append(_Chunk(result.data, begin, result.next_offset))
         self.size_bytes += len(result.data)
         return True
 
@@ -84,16 +86,41 @@ class QueueBuffer:
 
     def _messages_of(self, chunk: _Chunk) -> deque[ReceivedMessage]:
         if chunk.messages is None:
-            chunk.messages = deque(self.subscription.select(split_records(chunk.data, self.queue.broker_name)))
+            found, after = unreadable.split(chunk.data, self.queue, chunk.begin, chunk.next_offset)
+            chunk.messages = deque(unreadable.select(self.subscription, found, self.queue))
+            if after != chunk.next_offset:
+                self._fetch_again(chunk, after)
         return chunk.messages
 
-    def take_bytes(self) -> list[bytes]:
-        """All whole pulls as they came; the arrow path decodes them without an object per message."""
-        taken: list[bytes] = []
-        while self._chunks and not self.paused and self._chunks[0].messages is None:
-            chunk = self._chunks.popleft()
-            taken.append(chunk.data)
-            self.size_bytes -= len(chunk.data)
-            self.position = chunk.next_offset
+    def _fetch_again(self, damaged: _Chunk, after: int) -> None:
+        """What lies behind an unreadable record is pulled once more, from `after` on."""
+        damaged.next_offset = self.fetch_offset = after
+        self._chunks = deque([damaged])
+        self.size_bytes = len(damaged.data)
+        self._drop_fetch()
+
+    def _drop_fetch(self) -> None:
+        self.epoch += 1
         self.changed.set()
-        return taken
+        if self.fetching is not None:
+            self.fetching.cancel()  # it may be waiting at the broker for a message we no longer want
+
+    def pieces(self, *, carefully: bool = False) -> list[bytes]:
+        """All pulls as they came, for the arrow path, which decodes them without an object per message.
+
+        Of a pull that messages were taken from, what is left; `carefully` leaves out what cannot be read.
+        """
+        if self.paused:
+            return []
+        if carefully:
+            for chunk in list(self._chunks):
+                if chunk in self._chunks:  # damage before it has dropped what came behind
+                    chunk.messages = deque(unreadable.readable(self._messages_of(chunk), self.queue))
+        return [chunk.bytes_left() for chunk in self._chunks]
+
+    def hand_out_all(self) -> None:
+        """What `pieces` gave is the caller's."""
+        self.position = self._chunks[-1].next_offset
+        self._chunks.clear()
+        self.size_bytes = 0
+        self.changed.set()

@@ -1,14 +1,15 @@
 """A loop over the messages of a pull consumer, one by one.
 
-    yielded, and the next one asked for     consumed: a commit may pass it
-    yielded, and the loop left              consumed when the consumer's block ends without an error
-    not yielded                             stays in its buffer, for the next loop or poll
+yielded, and the next one asked for     consumed: a commit may pass it
+yielded, and the loop left              consumed when the consumer's block ends without an error
+not yielded                             stays in its buffer, for the next loop or poll
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from sprocketmq.client.cluster.unreadable import readable
 from sprocketmq.client.pull.assignment import Assignment
 from sprocketmq.client.received import ReceivedMessage
 
@@ -25,6 +26,7 @@ async def one_by_one(assignment: Assignment, long_poll: float, namespace: str) -
                 taken = buffer.take(1)
                 if not taken:
                     break
-                taken[0].namespace = namespace
-                yield taken[0]
+                for message in readable(taken, buffer.queue):
+                    message.namespace = namespace
+                    yield message
                 assignment.finish(buffer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from itertools import groupby
 
 from sprocketmq.client.push.context import Running
@@ -10,6 +11,8 @@ from sprocketmq.client.push.handlers import Outcome
 from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.protocol.names import is_retry_topic
+
+log = logging.getLogger("sprocketmq.client.push.concurrent")
 
 _RETRY_HERE_S = 5.0
 
@@ -37,9 +40,17 @@ class ConcurrentConsumption:
     async def _work(self) -> None:
         while True:
             queue = await self._ready.get()
-            messages = queue.take(self._batch)
+            messages = self._running.take(queue, self._batch)
             if messages and not queue.dropped:
-                await self._consume(queue, messages)
+                await self._try_to_consume(queue, messages)
+
+    async def _try_to_consume(self, queue: ProcessQueue, messages: list[ReceivedMessage]) -> None:
+        """Whatever goes wrong with these messages, the worker goes on."""
+        try:
+            await self._consume(queue, messages)
+        except Exception:
+            log.exception("messages not settled, they are tried again here queue=%s", queue.queue)
+            self._running.tasks.spawn(self._again(queue, messages), "retry here")
 
     async def _consume(self, queue: ProcessQueue, messages: list[ReceivedMessage]) -> None:
         if not is_retry_topic(queue.queue.topic) or len(messages) == 1:

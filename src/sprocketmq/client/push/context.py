@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.tasks import BackgroundTasks
+from sprocketmq.client.cluster.unreadable import readable
 from sprocketmq.client.push.handlers import Handler, Outcome
 from sprocketmq.client.push.offset_store import OffsetStore
 from sprocketmq.client.push.process_queue import ProcessQueue
@@ -64,6 +65,14 @@ class Running:
             context.result, context.error, context.ended = outcome.reason, outcome.error, time.time()
             run_hooks([hook.after_consume for hook in self.hooks], context)
         return outcome
+
+    def take(self, queue: ProcessQueue, limit: int) -> list[ReceivedMessage]:
+        """Up to `limit` waiting messages that can be read; the others need no further try."""
+        taken = queue.take(limit)
+        kept = readable(taken, queue.queue)
+        if len(kept) < len(taken):
+            self.settle(queue, [message for message in taken if message not in kept])
+        return kept
 
     def settle(self, queue: ProcessQueue, messages: Sequence[ReceivedMessage]) -> None:
         """Consumed or returned: note how far the queue is."""

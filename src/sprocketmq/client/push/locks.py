@@ -23,9 +23,13 @@ class QueueLocks:
     def __init__(self, instance: ClientInstance, group: str) -> None:
         self._instance, self._group = instance, group
 
-    async def lock(self, queues: Iterable[MessageQueue]) -> set[MessageQueue]:
-        """Those of `queues` that are ours after the call."""
+    async def lock(self, queues: Iterable[MessageQueue]) -> tuple[set[MessageQueue], set[MessageQueue]]:
+        """Those of `queues` that are ours after the call, and those that the broker has refused.
+
+        The rest could not be asked for: of them nobody knows.
+        """
         ours: set[MessageQueue] = set()
+        refused: set[MessageQueue] = set()
         for per_broker in _by_broker(queues):
             body = LockBatchRequestBody(
                 consumer_group=self._group, client_id=self._instance.client_id, mq_set=frozenset(per_broker)
@@ -36,8 +40,10 @@ class QueueLocks:
             except ClientError as error:
                 log.info("lock failed queues=%s error=%s", list(map(str, per_broker)), error)
             else:
-                ours |= codec.decode(LockBatchResponseBody, answer.body).lock_okmqset
-        return ours
+                granted = codec.decode(LockBatchResponseBody, answer.body).lock_okmqset
+                ours |= granted
+                refused |= set(per_broker) - granted
+        return ours, refused
 
     async def unlock(self, queues: Iterable[MessageQueue]) -> None:
         """Let them go at once, so that the next owner need not wait for the locks to expire."""

@@ -46,11 +46,14 @@ class OrderlyConsumption:
             await queue.messages()
             if queue.dropped:
                 return
-            if not self._running.broadcasting and not queue.is_locked:
-                await asyncio.sleep(self._running.settings.suspend)
-                continue
-            async with self._slots:
-                await self._consume(queue, queue.take(self._batch))
+            async with self._slots:  # the lock is looked at with the slot in hand: it may be lost while one waits
+                if self._may_consume(queue):
+                    await self._consume(queue, self._running.take(queue, self._batch))
+                    continue
+            await asyncio.sleep(self._running.settings.suspend)
+
+    def _may_consume(self, queue: ProcessQueue) -> bool:
+        return self._running.broadcasting or queue.is_locked
 
     async def _consume(self, queue: ProcessQueue, messages: list[ReceivedMessage]) -> None:
         if not messages:

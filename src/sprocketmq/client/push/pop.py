@@ -10,12 +10,13 @@ import asyncio
 import logging
 import time
 
+from sprocketmq.client.cluster import unreadable
 from sprocketmq.client.cluster.requests import header_of
 from sprocketmq.client.errors import ClientError, Refused, is_unknown_code
 from sprocketmq.client.push.context import Running
 from sprocketmq.client.push.handlers import Outcome
 from sprocketmq.client.push.pop_handles import PopHandle, handles_of
-from sprocketmq.client.received import ReceivedMessage, split_records
+from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.headers.pop import (
     AckMessageRequestHeader,
@@ -98,6 +99,9 @@ class PopConsumption:
                 log.log(level, "pop failed topic=%s broker=%s error=%s", topic, broker_name, error)
                 self._running.instance.refresh_soon()
                 await asyncio.sleep(settings.retry_pause)
+            except Exception:
+                log.exception("pop failed topic=%s broker=%s", topic, broker_name)
+                await asyncio.sleep(settings.retry_pause)
 
     async def _pop(self, topic: str, broker_name: str) -> None:
         running, settings = self._running, self._running.settings
@@ -124,9 +128,9 @@ class PopConsumption:
             return
         if answer.code != ResponseCode.SUCCESS:
             raise Refused(answer.code, answer.remark, address)
-        found = handles_of(
-            header_of(PopMessageResponseHeader, answer), split_records(answer.body, broker_name), broker_name
-        )
+        messages, _ = unreadable.split(answer.body, queue, -1, -1)
+        whole = unreadable.readable(messages, queue)  # what is passed over is not acknowledged: the broker decides
+        found = handles_of(header_of(PopMessageResponseHeader, answer), whole, broker_name)
         for message, handle in found:
             self._hand_out(message, handle, topic)
 

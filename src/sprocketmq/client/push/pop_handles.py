@@ -70,7 +70,8 @@ def handles_of(
         key = _flag(message.stored_topic), message.queue_id
         position = seen[key] = seen.get(key, -1) + 1
         listed = offsets.get(key, [])
-        offset = listed[position] if position < len(listed) else message.queue_offset
+        own = message.queue_offset
+        offset = own if own in listed or position >= len(listed) else listed[position]
         handle = PopHandle(
             starts.get(key, offset), header.pop_time, header.invisible_time, header.revive_qid, key[0], broker_name,
             message.queue_id, offset,

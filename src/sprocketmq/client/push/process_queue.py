@@ -70,6 +70,9 @@ class ProcessQueue:
     def lock(self) -> None:
         self.locked_at = self._clock()
 
+    def unlock(self) -> None:
+        self.locked_at = None
+
     def start_at(self, offset: int) -> None:
         self._next_offset = offset
 

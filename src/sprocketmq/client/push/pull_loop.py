@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from sprocketmq.client.cluster import queue_offsets
+from sprocketmq.client.cluster import queue_offsets, unreadable
 from sprocketmq.client.cluster.pull_request import PullRequest, PullResult, PullStatus, pull
 from sprocketmq.client.cluster.route import MASTER
 from sprocketmq.client.errors import ClientError, Refused, TimedOut, Unreachable
@@ -46,6 +46,9 @@ class PullLoop:
                 self._broker_id = MASTER
                 self._running.instance.refresh_soon()
                 await asyncio.sleep(settings.retry_pause)
+            except Exception:
+                log.exception("pull failed queue=%s", queue.queue)  # whatever it is, the queue stays ours and goes on
+                await asyncio.sleep(settings.retry_pause)
 
     async def _may_pull(self) -> bool:
         """Waits while the consumer is paused or the queue is full; False when it is dropped."""
@@ -68,14 +71,14 @@ class PullLoop:
         if result.status is PullStatus.OFFSET_MOVED:
             self._moved(result)
             return
-        self._offset = result.next_offset
-        messages = self._subscription.select(result.messages()) if result.data else []
+        found, self._offset = unreadable.split(result.data, queue.queue, request.offset, result.next_offset)
+        messages = unreadable.select(self._subscription, found, queue.queue)
         running.stats.pulled(queue.queue.topic, len(messages), time.perf_counter() - started)
-        queue.put(messages, result.next_offset)
+        queue.put(messages, self._offset)
         if messages:
             self._arrived(queue)
         elif queue.count == 0:
-            running.store.note(queue.queue, result.next_offset)  # filtered ones need no second look after a restart
+            running.store.note(queue.queue, self._offset)  # filtered ones need no second look after a restart
 
     def _moved(self, result: PullResult) -> None:
         """Our offset is outside the queue, or an operator has reset it: the broker says where to go on."""

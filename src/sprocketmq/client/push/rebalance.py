@@ -48,12 +48,17 @@ class Rebalance:
         return all(settled)
 
     async def renew_locks(self) -> None:
-        """A queue whose lock is lost stays assigned but is not consumed until the lock is ours again."""
-        ours = await self._locks.lock(self.queues)
+        """A queue whose lock is lost stays assigned but is not consumed until the lock is ours again.
+
+        A broker that refuses has given the lock to somebody else: that counts at once. One that does not answer may
+        still keep it for us, so the lock counts until its life ends.
+        """
+        ours, refused = await self._locks.lock(self.queues)
         for queue, process in self.queues.items():
             if queue in ours:
                 process.lock()
-            else:
+            elif queue in refused:
+                process.unlock()
                 log.warning("lock lost queue=%s", queue)
 
     async def reset(self, topic: str, offsets: dict[MessageQueue, int]) -> None:
@@ -115,7 +120,7 @@ class Rebalance:
         held = {queue for queue in self.queues if queue.topic == topic}
         await self._let_go(sorted(held - mine))
         wanted = sorted(mine - held)
-        ours = await self._locks.lock(wanted) if self._locking and wanted else set(wanted)
+        ours = (await self._locks.lock(wanted))[0] if self._locking and wanted else set(wanted)
         for queue in wanted:
             if queue in ours:
                 self._take_up(queue)
