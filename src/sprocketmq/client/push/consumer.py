@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, Unpack
 
@@ -28,6 +30,7 @@ from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.push.rate import RateLimit
 from sprocketmq.client.push.rebalance import Rebalance
 from sprocketmq.client.push.retries import MAX_TRIES, SendBack
+from sprocketmq.client.push.stop_signals import on_stop_signal
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ConsumerSettings, ProducerSettings
 from sprocketmq.client.subscription import Subscription
@@ -163,12 +166,24 @@ class PushConsumer:
             await running.instance.leave(consumer=self.group)
         finally:
             running.executor.shutdown(wait=False, cancel_futures=True)
-            self._stopped.set()
-            await release(running.instance, consumer=self.group)
+            try:
+                await release(running.instance, consumer=self.group)
+            finally:
+                self._stopped.set()
 
-    async def run_forever(self) -> None:
-        """Until `stop` is called or the task is cancelled."""
-        await self._stopped.wait()
+    async def run_forever(self, *, signals: bool = True) -> None:
+        """Until `stop` is called, the task is cancelled, or SIGTERM or SIGINT comes to the main thread.
+
+        On a signal the consumer is stopped as by `stop`, and the call returns: the program can end as if it had nothing
+        more to do. A second signal ends it at once. A handler that the program has set for a signal stays in force;
+        `signals=False` leaves both alone.
+        """
+        loop = asyncio.get_running_loop()
+        stopping: list[asyncio.Task[None]] = []
+        stop = functools.partial(loop.call_soon_threadsafe, lambda: stopping.append(loop.create_task(self.stop())))
+        with on_stop_signal(stop) if signals else nullcontext():
+            await self._stopped.wait()
+        await asyncio.gather(*stopping)
 
     async def __aenter__(self) -> Self:
         return await self.start()

@@ -13,7 +13,8 @@ import functools
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack
 from weakref import WeakSet
@@ -24,6 +25,7 @@ from sprocketmq.client.producer.producer import Producer as AsyncProducer
 from sprocketmq.client.producer.transactions import TransactionCheck
 from sprocketmq.client.pull.consumer import PullConsumer as AsyncPullConsumer
 from sprocketmq.client.push.consumer import PushConsumer as AsyncPushConsumer
+from sprocketmq.client.push.stop_signals import on_stop_signal
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ConsumerSettings, ProducerSettings, PullSettings
 from sprocketmq.client.sync import loop_thread
@@ -35,6 +37,8 @@ A = TypeVar("A", bound="Startable")
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+
+_WAKE_S = 1.0
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -234,7 +238,19 @@ class PushConsumer(Facade[AsyncPushConsumer]):
 
             self._run(add())
 
-    run_forever = blocking(AsyncPushConsumer.run_forever)
+    def run_forever(self, *, signals: bool = True) -> None:
+        """Until `stop` is called, or SIGTERM or SIGINT comes to the main thread; see the asyncio PushConsumer."""
+        client, loop = self._started(), loop_thread.loop_thread()
+        running = loop.submit(client.run_forever(signals=False))
+        with on_stop_signal(lambda: loop.submit_soon(client.stop)) if signals else nullcontext():
+            try:
+                while not running.done():
+                    wait([running], _WAKE_S)  # one without a limit cannot be interrupted everywhere
+            except BaseException:
+                running.cancel()
+                raise
+        running.result()
+
     reply = blocking(AsyncPushConsumer.reply)
 
     def assignment(self) -> set[MessageQueue]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -21,11 +21,16 @@ T = TypeVar("T")
 class LoopThread:
     def __init__(self) -> None:
         self._loop = loop_factory()()
+        self._kept: list[asyncio.Task[object]] = []  # a loop itself keeps tasks only as long as others do
         self._thread = threading.Thread(target=self._main, name="sprocketmq", daemon=True)
         self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def submit_soon(self, make: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """For signal handlers: nothing is waited for, and no lock is taken."""
+        self._loop.call_soon_threadsafe(lambda: self._kept.append(self._loop.create_task(make())))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for `work`, from any thread but the loop's own; an interrupt cancels it."""
