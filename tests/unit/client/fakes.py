@@ -23,6 +23,7 @@ from sprocketmq.protocol.record.record import Record, encode_record
 from sprocketmq.remoting.connection import Connection
 
 NAMESERVER = "nameserver:9876"
+_OF_NAMESERVERS = {RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO}
 
 Answer = Callable[[str, Command], Command | Awaitable[Command]]
 
@@ -42,7 +43,7 @@ class FakeTransport:
 
     async def call(self, address: str, command: Command, timeout: float) -> Command:
         self.asked.append((address, command))
-        if self.hold is not None and command.code != RequestCode.GET_ROUTEINFO_BY_TOPIC:
+        if self.hold is not None and command.code not in _OF_NAMESERVERS:
             await self.hold.wait()
         await asyncio.sleep(0)
         answer = self.answers.get(command.code)

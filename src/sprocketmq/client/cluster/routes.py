@@ -16,6 +16,8 @@ from sprocketmq.protocol.bodies import codec
 
 log = logging.getLogger("sprocketmq.client.cluster.routes")
 
+_STARTING_S = 0.1  # between two looks at a cluster that is still starting
+
 
 @dataclass
 class RouteTable:
@@ -45,8 +47,24 @@ class RouteTable:
             task.add_done_callback(lambda _: self._fetching.pop(topic, None))
         return await asyncio.shield(task)
 
-    async def for_sending(self, topic: str, queue_count: int) -> Route:
-        """The route of `topic`; of one that does not exist, where a broker would create it."""
+    async def for_sending(self, topic: str, queue_count: int, deadline: float = 0.0) -> Route:
+        """The route of `topic`; of one that does not exist, where a broker would create it.
+
+        While no broker at all has registered, the cluster is still starting: it is asked again until `deadline`.
+        """
+        loop, has_started = asyncio.get_running_loop(), False
+        while True:
+            try:
+                return await self._for_sending_now(topic, queue_count)
+            except NoRoute:
+                left = deadline - loop.time() - _STARTING_S
+                if has_started or left <= 0:
+                    raise
+            has_started = await self._has_brokers(left)  # and if it has, the route may have come in between
+            if not has_started:
+                await asyncio.sleep(_STARTING_S)
+
+    async def _for_sending_now(self, topic: str, queue_count: int) -> Route:
         try:
             route = await self.get(topic)
         except NoRoute as unknown:
@@ -86,6 +104,16 @@ class RouteTable:
             raise Refused(answer.code, answer.remark)
         route = self._routes[topic] = Route.of(topic, codec.decode(bodies.route.TopicRouteData, answer.body))
         return route
+
+    async def _has_brokers(self, seconds: float) -> bool:
+        timeout = min(self.timeout, seconds)
+        try:
+            answer = await self.nameservers.call(RequestCode.GET_BROKER_CLUSTER_INFO, timeout=timeout)
+        except ClientError:
+            return False  # nothing is known of it yet
+        if answer.code != ResponseCode.SUCCESS or not answer.body:
+            return True  # who may not look has to take the route's word for it
+        return bool(codec.decode(bodies.route.ClusterInfo, answer.body).broker_addr_table)
 
     async def _for_new_topic(self, topic: str, queue_count: int, unknown: NoRoute) -> Route:
         try:

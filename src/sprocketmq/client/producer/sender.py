@@ -49,7 +49,7 @@ class Sender:
         seconds = deadline - asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(max(seconds, 0)):
-                route = await self.instance.routes.for_sending(topic, self._settings.topic_queues)
+                route = await self.instance.routes.for_sending(topic, self._settings.topic_queues, deadline)
         except TimeoutError:
             raise TimedOut(f"no route to topic {topic} within the timeout of the send") from None
         self.instance.heartbeat_soon()

@@ -11,7 +11,8 @@ from sprocketmq.client.cluster.routes import RouteTable
 from sprocketmq.client.cluster.transport import NameServers
 from sprocketmq.client.errors import NoRoute, Offline, Unreachable
 from sprocketmq.codes import RequestCode
-from sprocketmq.protocol.bodies.route import BrokerData, TopicRouteData
+from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.route import BrokerData, ClusterInfo, TopicRouteData
 from sprocketmq.protocol.command import Command
 
 ROUTE = RequestCode.GET_ROUTEINFO_BY_TOPIC
@@ -111,3 +112,37 @@ async def test_refresh_tells_what_changed() -> None:
     await found.get("U")
     answers["T"] = route("a", "b")
     assert await found.refresh(["T", "U"]) == ["T"]
+
+
+def cluster(*brokers: str) -> bytes:
+    table = {name: BrokerData(cluster="c", broker_name=name, broker_addrs={0: f"{name}:1"}) for name in brokers}
+    return codec.encode(ClusterInfo(broker_addr_table=table))
+
+
+async def test_a_cluster_that_is_still_starting_is_waited_for() -> None:
+    known: dict[str, TopicRouteData] = {}
+    transport = FakeTransport({ROUTE: routes(known)})
+
+    def look(_address: str, command: Command) -> Command:
+        if len(transport.commands(RequestCode.GET_BROKER_CLUSTER_INFO)) == 3:
+            known["TBW102"] = route("a")  # its broker registers now
+        return command.reply(body=cluster())
+
+    transport.answers[RequestCode.GET_BROKER_CLUSTER_INFO] = look
+    made = await table(transport).for_sending("new", 4, asyncio.get_running_loop().time() + 60)
+    assert len(made.write_queues) == 4
+
+
+async def test_a_topic_that_nobody_has_fails_at_once_where_brokers_are() -> None:
+    transport = FakeTransport({ROUTE: routes({})})
+    transport.answers[RequestCode.GET_BROKER_CLUSTER_INFO] = lambda _, command: command.reply(body=cluster("a"))
+    with pytest.raises(NoRoute):
+        await table(transport).for_sending("new", 4, asyncio.get_running_loop().time() + 3600)
+
+
+async def test_a_cluster_that_never_starts_is_no_route_at_the_deadline() -> None:
+    transport = FakeTransport({ROUTE: routes({})})
+    transport.answers[RequestCode.GET_BROKER_CLUSTER_INFO] = lambda _, command: command.reply(body=cluster())
+    with pytest.raises(NoRoute):
+        await table(transport).for_sending("new", 4, asyncio.get_running_loop().time() + 0.3)
+    assert transport.commands(RequestCode.GET_BROKER_CLUSTER_INFO)
