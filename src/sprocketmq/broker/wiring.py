@@ -22,6 +22,7 @@ from sprocketmq.broker.retry.consumer_retry import Retries
 from sprocketmq.broker.retry.request_reply import Replies
 from sprocketmq.broker.send.message import Message
 from sprocketmq.broker.system_topics.delivery import Deliveries
+from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.system_topics.topic_counts import Resting
 from sprocketmq.broker.transaction.check_back import TransactionChecks
 from sprocketmq.broker.transaction.half_messages import OpenHalves
@@ -42,30 +43,29 @@ class MessageKinds:
         self._store = store
         self._started = False
         deliveries = Deliveries(store, stats)
+        answers = SafeAnswers(store, broker.acks)
         self.schedule = Schedule(store, delay_offsets_file(broker.files, store.layout.config), deliveries, clock)
         timing = Resting(broker.files, store.layout.config / "timermetrics", "timingCount", clock)
         self.timer = Timer(
             settings, store, broker.files, deliveries, stats, timing, lambda: broker.topics.configs, clock
         )
         self.timed = TimedSends(settings, self.timer, clock)
-        self.recalls = Recalls(settings, broker.topics, self.put, clock.now_ms)
+        self.recalls = Recalls(settings, broker.topics, answers, self.put, clock.now_ms)
         open_halves = Resting(broker.files, store.layout.config / "transactionMetrics", "transactionCount", clock)
         self.halves = OpenHalves(store, broker.offsets, settings, open_halves)
         self.checks = TransactionChecks(settings, store, broker.topics, broker.producers, self.halves, clock)
-        self.transactions = Transactions(settings, store, self.halves, stats, self.checks.expect)
-        self.retries = Retries(
-            settings, store, broker.topics, broker.groups, broker.locks, stats, broker.acks, self.put
-        )
+        self.transactions = Transactions(settings, store, self.halves, stats, answers, self.checks.expect)
+        self.retries = Retries(settings, store, broker.topics, broker.groups, broker.locks, stats, answers, self.put)
         self.revive = Revive(
             settings, store, broker.topics, broker.offsets, clock, self.put, lambda: self.timer.delivered_ms
         )
         self.order = order = PopOrder(broker.offsets, broker.files, store.layout.config, clock)
         self.pops = PopProcessors(
             settings, store, broker.topics, broker.groups, broker.offsets, stats, clock, self.revive, order,
-            broker.pulls.long_polls,
+            broker.pulls.long_polls, answers,
         )  # fmt: skip
         order.on_free = self.pops.polls.wake
-        self.acks = PopAcks(settings, store, broker.topics, stats, clock, self.revive, order)
+        self.acks = PopAcks(settings, store, broker.topics, stats, clock, self.revive, order, answers)
         self.assignments = Assignments(
             settings, broker.topics, broker.consumers, broker.registration, broker.client, broker.files,
             store.layout.config,

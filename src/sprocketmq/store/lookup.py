@@ -58,6 +58,12 @@ class Reader:
         record = whole_record(data)
         return record if record is not None and record.commit_offset == commit_offset else None
 
+    def message_at(self, commit_offset: int) -> Record | None:
+        """The message there, when its queue says so too: a place that a peer names may lie inside a message's body."""
+        record = self.record_at(commit_offset)
+        entry = None if record is None else self.entry(record.topic, record.queue_id, record.queue_offset)
+        return record if entry is not None and entry.commit_offset == commit_offset else None
+
     def store_timestamp_at(self, commit_offset: int) -> int | None:
         head = self._log.bytes_at(commit_offset, _STORE_TIME_AT + 20)
         if head is None:

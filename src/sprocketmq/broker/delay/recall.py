@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from sprocketmq.broker.send.message import Message
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.numbers import number_in
+from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -56,10 +57,12 @@ class Recalls:
     """`put` stores a message of the broker's own, with its timer."""
 
     def __init__(
-        self, settings: Settings, topics: TopicTable, put: Callable[[Message], PutResult], now_ms: Callable[[], int]
-    ) -> None:
+        self, settings: Settings, topics: TopicTable, answers: SafeAnswers, put: Callable[[Message], PutResult],
+        now_ms: Callable[[], int],
+    ) -> None:  # fmt: skip
         self._settings = settings
         self._topics = topics
+        self._answers = answers
         self._put = put
         self._now_ms = now_ms
 
@@ -70,9 +73,10 @@ class Recalls:
         """Even a refusal tells the region: a producer that traces needs it."""
         region = {MSG_REGION: self._settings.current.region_id}
         try:
-            return request.reply(ext_fields={"msgId": self._recall(connection, request), **region})
+            found = {"msgId": self._recall(connection, request), **region}
         except RequestRefused as refused:
             return request.reply(refused.code, refused.remark, ext_fields=region)
+        return self._answers.reply(connection, request, request.reply(ext_fields=found))
 
     def _recall(self, connection: Connection, request: Command) -> str:
         """The unique key of what is recalled."""

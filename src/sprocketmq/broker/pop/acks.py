@@ -7,6 +7,7 @@ from sprocketmq.broker.pop.order import PopOrder
 from sprocketmq.broker.pop.records import ORDERLY, CheckPoint, PopAck, parse_extra_info, topic_of
 from sprocketmq.broker.pop.revive import Revive
 from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -27,7 +28,7 @@ from sprocketmq.store.store import MessageStore
 class PopAcks:
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, stats: Stats, clock: Clock, revive: Revive,
-        order: PopOrder,
+        order: PopOrder, answers: SafeAnswers,
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
@@ -36,24 +37,25 @@ class PopAcks:
         self._clock = clock
         self._revive = revive
         self._order = order
+        self._answers = answers
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add(RequestCode.ACK_MESSAGE, self.ack)
         table.add(RequestCode.BATCH_ACK_MESSAGE, self.batch_ack)
         table.add(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, self.change_invisible_time)
 
-    def ack(self, _connection: Connection, request: Command) -> Reply:
+    def ack(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(AckMessageRequestHeader, request.ext_fields)
         self._ack_one(header.topic, header.consumer_group, header.queue_id, header.offset, header.extra_info)
-        return request.reply()
+        return self._answers.reply(connection, request)
 
-    def batch_ack(self, _connection: Connection, request: Command) -> Reply:
+    def batch_ack(self, connection: Connection, request: Command) -> Reply:
         body = codec.decode(BatchAckMessageRequestBody, request.body)
         for ack in body.acks:
             self._ack_many(ack, body.broker_name or self._settings.current.broker_name)
-        return request.reply()
+        return self._answers.reply(connection, request)
 
-    def change_invisible_time(self, _connection: Connection, request: Command) -> Reply:
+    def change_invisible_time(self, connection: Connection, request: Command) -> Reply:
         """A new check point for the one message, and an acknowledgement for the old."""
         header = from_ext_fields(ChangeInvisibleTimeRequestHeader, request.ext_fields)
         info, now = parse_extra_info(header.extra_info), self._clock.now_ms()
@@ -72,7 +74,8 @@ class PopAcks:
         if not self._revive.put_check_point(check_point, info.revive_queue_id):
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the store takes no check point now")
         self._ack_one(header.topic, header.consumer_group, header.queue_id, header.offset, header.extra_info)
-        return self._changed(request, now, header.invisible_time, info.revive_queue_id)
+        changed = self._changed(request, now, header.invisible_time, info.revive_queue_id)
+        return self._answers.reply(connection, request, changed)
 
     def _changed(self, request: Command, pop_time: int, invisible_time: int, revive_queue_id: int) -> Command:
         header = ChangeInvisibleTimeResponseHeader(

@@ -23,6 +23,7 @@ from sprocketmq.broker.pop.records import NORMAL, ORDERLY, RETRY_V1, RETRY_V2, C
 from sprocketmq.broker.pop.revive import Revive
 from sprocketmq.broker.pull.long_polling import LongPolls
 from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.tables.groups import GroupTable
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.broker.tables.subscriptions import TAG, Wanted, wanted_by
@@ -77,8 +78,9 @@ class PopProcessors:
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, groups: GroupTable,
         offsets: ConsumerOffsets, stats: Stats, clock: Clock, revive: Revive, order: PopOrder, long_polls: LongPolls,
+        answers: SafeAnswers,
     ) -> None:  # fmt: skip
-        self.polls = PopPolls(settings, long_polls)
+        self.polls = PopPolls(settings, long_polls, answers)
         self._settings = settings
         self._store = store
         self._topics = topics
@@ -88,6 +90,7 @@ class PopProcessors:
         self._clock = clock
         self._revive = revive
         self._order = order
+        self._answers = answers
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add(RequestCode.POP_MESSAGE, self.pop)
@@ -103,8 +106,10 @@ class PopProcessors:
         topic = self._allow(header.topic, header.consumer_group, header.queue_id, header.max_msg_nums)
         wanted = self._wanted(header)
         reply = self._pop(request, header, topic, wanted)
-        if reply is not None or request.is_oneway:
-            return reply
+        if reply is not None:
+            return self._answers.reply(connection, request, reply)
+        if request.is_oneway:
+            return None
         queues = self._watched(topic, header.consumer_group, header.queue_id)
 
         def again(late: bool) -> Command | None:

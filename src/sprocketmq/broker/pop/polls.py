@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sprocketmq.broker.pull.long_polling import LongPolls, Waiters, strip
 from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import Connection
 from sprocketmq.remoting.handlers import refusal
@@ -29,8 +30,9 @@ class Waiting:
 
 
 class PopPolls:
-    def __init__(self, settings: Settings, long_polls: LongPolls) -> None:
+    def __init__(self, settings: Settings, long_polls: LongPolls, answers: SafeAnswers) -> None:
         self._settings = settings
+        self._answers = answers
         self._long_polls = long_polls
         self._places: dict[Place, set[Waiting]] = {}
         self._waiting: set[Waiting] = set()
@@ -85,7 +87,7 @@ class PopPolls:
             reply = refusal(waiting.request, error, waiting.connection)
         if reply is not None:
             self._forget(waiting)
-            waiting.connection.reply(reply)
+            self._answers.send(waiting.connection, waiting.request, reply)
 
     def _forget(self, waiting: Waiting) -> None:
         self._waiting.discard(waiting)

@@ -14,10 +14,10 @@ import random
 from collections.abc import Callable
 
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.send.durable_acks import Acks
 from sprocketmq.broker.send.message import Message
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import Home, message_of
+from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.tables.groups import GroupTable
 from sprocketmq.broker.tables.queue_locks import QueueLocks
 from sprocketmq.broker.tables.topics import UNIT_SUBSCRIPTION, TopicTable
@@ -28,7 +28,6 @@ from sprocketmq.protocol.bodies.group import GroupRetryPolicy, SubscriptionGroup
 from sprocketmq.protocol.bodies.topic import PERM_WRITE
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.enums import GroupRetryPolicyType
-from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.pull import ConsumerSendMsgBackRequestHeader
 from sprocketmq.protocol.record.ids import offset_message_id
@@ -57,7 +56,7 @@ class Retries:
 
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, groups: GroupTable, locks: QueueLocks,
-        stats: Stats, acks: Acks, put: Callable[[Message], PutResult],
+        stats: Stats, answers: SafeAnswers, put: Callable[[Message], PutResult],
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
@@ -65,7 +64,7 @@ class Retries:
         self._groups = groups
         self._locks = locks
         self._stats = stats
-        self._acks = acks
+        self._answers = answers
         self._put = put
 
     def add_to(self, table: ProcessorTable) -> None:
@@ -96,7 +95,7 @@ class Retries:
             raise RequestRefused(ResponseCode.NO_PERMISSION, "this broker may not be written")
         if group.retry_queue_nums <= 0:
             return request.reply()
-        record = self._store.reader.record_at(header.offset)
+        record = self._store.reader.message_at(header.offset)
         if record is None:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"no message at offset {header.offset}")
         limit = group.retry_max_times
@@ -107,7 +106,7 @@ class Retries:
         if not result.ok:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the store does not take the message back now")
         self._stats.sent_back(header.group, header.origin_topic or message.properties[RETRY_TOPIC])
-        return self._answer(connection, request, result)
+        return self._answers.reply(connection, request)
 
     def _next_try(
         self, record: Record, group: SubscriptionGroupConfig, delay_level: int, limit: int, *, unit_mode: bool
@@ -144,13 +143,6 @@ class Retries:
         if group is None:
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"no group {name}")
         return group
-
-    def _answer(self, connection: Connection, request: Command, result: PutResult) -> Reply:
-        """The consumer forgets the message when it hears this: under SYNC_FLUSH it must be on disk by then."""
-        if not self._acks.waits or request.is_oneway:
-            return request.reply()
-        self._acks.add(result.end_offset, connection, lambda code, remark: encode_frame(request.reply(code, remark)))
-        return None
 
 
 def group_of(retry_topic: str) -> str:

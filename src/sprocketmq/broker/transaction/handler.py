@@ -17,7 +17,8 @@ from sprocketmq.broker.send.message import Message
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import home_of, message_of, redirect
 from sprocketmq.broker.system_topics.numbers import number_in
-from sprocketmq.broker.transaction.half_messages import QUEUE, Half, OpenHalves, half_of
+from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
+from sprocketmq.broker.transaction.half_messages import QUEUE, Half, OpenHalves
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
@@ -47,12 +48,14 @@ Opened = Callable[[int, int], object]
 
 class Transactions:
     def __init__(
-        self, settings: Settings, store: MessageStore, halves: OpenHalves, stats: Stats, on_opened: Opened
-    ) -> None:
+        self, settings: Settings, store: MessageStore, halves: OpenHalves, stats: Stats, answers: SafeAnswers,
+        on_opened: Opened,
+    ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
         self._halves = halves
         self._stats = stats
+        self._answers = answers
         self._on_opened = on_opened
 
     def add_to(self, table: ProcessorTable) -> None:
@@ -81,29 +84,31 @@ class Transactions:
         self._halves.resting.add(topic, 1)
         self._on_opened(result.queue_offset, result.store_timestamp + immunity)
 
-    def end(self, _connection: Connection, request: Command) -> Reply:
+    def end(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(EndTransactionRequestHeader, request.ext_fields)
         verdict = header.commit_or_rollback
         if verdict not in (TRANSACTION_COMMIT, TRANSACTION_ROLLBACK):
             return request.reply()  # the producer does not know yet: it is asked again later
         half = self._named(header)
-        if self._halves.find(half) is None:
-            return request.reply()
+        if self._halves.find(half) is None:  # what ended it may be written and not safe yet
+            return self._answers.reply(connection, request)
         self._refuse_late(half, header)
         if verdict == TRANSACTION_COMMIT:
             self._deliver(half)
+            reply = self._answers.reply(connection, request)  # its message is what counts; the mark may follow
+            self._halves.end(half)
+            return reply
         self._halves.end(half)
-        return request.reply()
+        self._halves.write_marks()
+        return self._answers.reply(connection, request)
 
     def _named(self, header: EndTransactionRequestHeader) -> Half:
-        record = self._store.reader.record_at(header.commit_log_offset)
-        if record is None or record.topic != TRANSACTION_HALF_TOPIC:
+        """The half in its queue: what looks like a half at a place in the log may stand in a message's body."""
+        half = self._halves.read(header.tran_state_table_offset)
+        if half is None or half.record.commit_offset != header.commit_log_offset:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"no half message at {header.commit_log_offset}")
-        half = half_of(record)
         if half.properties.get(PRODUCER_GROUP) != header.producer_group:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the half message is of another producer group")
-        if record.queue_offset != header.tran_state_table_offset:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the half message has another queue offset")
         return half
 
     def _refuse_late(self, half: Half, header: EndTransactionRequestHeader) -> None:
