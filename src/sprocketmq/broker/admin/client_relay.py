@@ -85,7 +85,7 @@ class RelayProcessors:
     def _message(self, message_id: str | None) -> bytes:
         _host, commit_offset = decode_offset_message_id(message_id or "")
         reader = self._store.reader
-        if reader.record_at(commit_offset) is None:
+        if reader.message_at(commit_offset) is None:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"no message {message_id}")
         return bytes(reader.bytes_at(commit_offset) or b"")
 

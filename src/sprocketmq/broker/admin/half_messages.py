@@ -56,7 +56,7 @@ class HalfMessageProcessors:
 
     def _given_up(self, message_id: str | None) -> Record:
         _host, commit_offset = decode_offset_message_id(message_id or "")
-        record = self._store.reader.record_at(commit_offset)
+        record = self._store.reader.message_at(commit_offset)
         if record is None or record.topic != names.TRANSACTION_CHECK_MAX_TOPIC:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{message_id} is no half message that was given up")
         return record

@@ -52,7 +52,7 @@ class QueryProcessors:
     def view(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(ViewMessageRequestHeader, request.ext_fields)
         reader = self._store.reader
-        if reader.record_at(header.offset) is None:
+        if reader.message_at(header.offset) is None:
             remark = f"no message begins at offset {header.offset} of the log"
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
         return request.reply(body=bytes(reader.bytes_at(header.offset) or b""))
