@@ -91,6 +91,16 @@ class Ledger:
         for place in [place for place in self.waiting if place.commit_offset < flushed]:
             self.acknowledged[place] = self.waiting.pop(place)
 
+    def delete(self, store: MessageStore, topic: str) -> None:
+        """Delete a topic: from now on nobody may see its messages again."""
+        if not store.queues.of_topic(topic):
+            return
+        store.delete_topic(topic)
+        for table in (self.sent, self.acknowledged, self.waiting):
+            for place in [place for place in table if place.topic == topic]:
+                del table[place]
+        self.keys = {key: place for key, place in self.keys.items() if place.topic != topic}
+
     def flush_on_close(self) -> None:
         """A clean stop leaves nothing behind."""
         self.acknowledged |= self.waiting

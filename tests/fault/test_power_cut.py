@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.fault.disk import Faults, PowerCut, SimDisk, keep_everything, keep_nothing, keep_some
-from tests.fault.ledger import Ledger, TickingClock, check, check_serves, everything, open_store, small_config
+from tests.fault.ledger import TOPICS, Ledger, TickingClock, check, check_serves, everything, open_store, small_config
 from tests.fault.source import places_in, view_of
 
 from sprocketmq.store.files.config import FlushDiskType
@@ -39,6 +39,10 @@ class PowerCuts(RuleBasedStateMachine):
     @rule()
     def flush(self) -> None:
         self.ledger.flush(self.store)
+
+    @rule(topic=st.sampled_from(TOPICS))
+    def delete_topic(self, topic: str) -> None:
+        self.ledger.delete(self.store, topic)
 
     @rule()
     def flush_queues(self) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.record.properties import KEYS, UNIQUE_KEY, decode_properties, split_keys
 from sprocketmq.protocol.record.record import Record, decode_record
+from sprocketmq.store.files.deleted_topics import Deletions
 from sprocketmq.store.index.index import MAX_RESULTS, Index
 from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
@@ -34,10 +35,11 @@ class Boundary(IntEnum):
 
 
 class Reader:
-    def __init__(self, log: CommitLog, queues: QueueTable, index: Index | None) -> None:
+    def __init__(self, log: CommitLog, queues: QueueTable, index: Index | None, deleted: Deletions) -> None:
         self._log = log
         self._queues = queues
         self._index = index
+        self._deleted = deleted
 
     def entry(self, topic: str, queue_id: int, queue_offset: int) -> QueueEntry | None:
         queue = self._queues.find(topic, queue_id)
@@ -122,9 +124,16 @@ class Reader:
             if len(found) >= limit:
                 break
             record = self.record_at(commit_offset)
-            if record is not None and record.topic == topic and has_key(record, key):
+            if record is None or record.topic != topic or self._is_deleted(record):
+                continue
+            if has_key(record, key):
                 found.append(record)
         return sorted(found, key=lambda record: record.commit_offset)
+
+    def _is_deleted(self, record: Record) -> bool:
+        """Whether its topic was deleted since."""
+        deletion = self._deleted.get(record.topic)
+        return deletion is not None and deletion.covers(record.commit_offset, record.store_timestamp)
 
     def queue_stats(self, topic: str) -> dict[int, QueueStats]:
         """min, max and last update of every queue of a topic."""

@@ -18,6 +18,7 @@ from sprocketmq.protocol.record.record import BLANK, REASONS, WHOLE, Record
 from sprocketmq.store.dispatch.dispatch import Dispatcher, OnDispatch
 from sprocketmq.store.files.checkpoint import Checkpoint, read_checkpoint
 from sprocketmq.store.files.config import StoreConfig, default_mapped_queue_files
+from sprocketmq.store.files.deleted_topics import DeletedTopics, Deletion
 from sprocketmq.store.files.files import Clock, Disk, Files, SystemClock, can_pass
 from sprocketmq.store.files.map_cache import MapCache
 from sprocketmq.store.index.format import IndexHeader
@@ -66,7 +67,8 @@ class MessageStore:
         self._maps = maps
         self.log = CommitLog(files, maps, self.layout, config.mapped_file_size_commit_log, config.transient_buffer)
         self.log.set_read_ahead(config.data_read_ahead_enable)
-        self.queues = QueueTable(files, maps, self.layout, config.mapped_file_size_consume_queue)
+        self.deleted = DeletedTopics(files, self.layout.config)
+        self.queues = QueueTable(files, maps, self.layout, config.mapped_file_size_consume_queue, self.deleted.table)
         self.index = self._make_index()
         self.dispatcher = Dispatcher(
             self.queues.open_cursor, self.index.cursor if self.index else None, config.delay_level_ms
@@ -78,7 +80,7 @@ class MessageStore:
             not config.sync_flush and not config.transient_buffer,
         )  # fmt: skip
         self.log.appender = self.appender
-        self.reader = Reader(self.log, self.queues, self.index)
+        self.reader = Reader(self.log, self.queues, self.index, self.deleted.table)
         self.getter = Getter(config, self.appender, self.log.view_of, self.log.file_size, self.queues.file_size)
         self.flusher = LogFlusher(files, self.log, config, self.fail)
         self.queue_flusher = QueueFlusher(config, self._flush_queues, self.write_checkpoint, self.fail)
@@ -138,10 +140,11 @@ class MessageStore:
     def _recover(self) -> None:
         try:
             self.checkpoint = read_checkpoint(self._files, self.layout.checkpoint)
+            self.deleted.load()
             clean = not self._files.exists(self.layout.abort)
             recovery = Recovery(
-                self._files, self.layout, self.log, self.queues, self.index, self.dispatcher, self.checkpoint, clean,
-                self.config.check_crc_on_recover,
+                self._files, self.layout, self.log, self.queues, self.index, self.dispatcher, self.checkpoint,
+                self.deleted, clean, self.config.check_crc_on_recover,
             )  # fmt: skip
             self.report = recovery.run()
             self.getter.check_below = self.report.end_offset
@@ -366,15 +369,20 @@ class MessageStore:
     def on_dispatch(self, hook: OnDispatch | None) -> None:
         self.dispatcher.on_dispatch = hook
 
-    def delete_topic(self, topic: str) -> None:
-        """Delete a topic's queues. Its messages stay in the log until their files go."""
-        self.queues.forget(topic)
-        if self.exts is not None:
-            self.exts.forget(topic)
+    def delete_topic(self, *topics: str) -> None:
+        """Delete topics' queues. Their messages stay in the log until its files go, but never come back."""
+        deletion = Deletion(self.log.max_offset, self.appender.store_timestamp)
+        self.deleted.add(topics, deletion, self.log.min_offset)
+        for topic in topics:
+            self.queues.forget(topic)
+            if self.exts is not None:
+                self.exts.forget(topic)
+        if self._files.exists(self.layout.consume_queues):
+            self._files.sync_dir(self.layout.consume_queues)
 
     def clean_unused_topics(self, keep: Collection[str]) -> list[str]:
         """Delete the topics that are not among `keep`; returns their names."""
         unused = [topic for topic in self.topics() if topic not in keep]
-        for topic in unused:
-            self.delete_topic(topic)
+        if unused:
+            self.delete_topic(*unused)
         return unused

@@ -154,13 +154,13 @@ class TopicProcessors:
     def _delete(self, topic: str) -> None:
         for queue_id in self._store.queues.of_topic(topic):
             self._pulls.long_polls.wake(topic, queue_id)
+        if self._store.queues.of_topic(topic):
+            self._store.delete_topic(topic)
         self._topics.delete(topic)
         self._mappings.delete(topic)
         self._offsets.forget_topic(topic)
         self._offsets.save()
         self._stats.forget_topic(topic)
-        if self._store.queues.of_topic(topic):
-            self._store.delete_topic(topic)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ def check_records(view: StoreView, piece: LogSplit) -> Iterator[Finding | Count]
         records += 1
         wanted = Dispatched.of(found, view.delays)
         lane = queues.lane(found.topic, found.queue_id)
-        if wanted.entry is None:
+        if wanted.entry is None or view.is_deleted(found):
             continue
         lane.due = found.queue_offset + 1
         if problem := _queue_problem(view, wanted):

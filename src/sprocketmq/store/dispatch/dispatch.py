@@ -3,7 +3,7 @@
 
 Records are dispatched in the order of the log, each to its ConsumeQueue and then to the index. Dispatching a record
 twice changes nothing, so recovery may begin early. After a crash it is `mending`: an entry that the power cut may have
-torn is compared with its record.
+torn is compared with its record. A record of a topic that was deleted since is in the index alone.
 
     transaction bits     queue   index
     none, committed      yes     yes
@@ -131,7 +131,9 @@ class Dispatcher:
             self._found.follow(self._shared, own_end)
         self.store_timestamp = store_timestamp
         if kind == 0 or kind == TRANSACTION_COMMIT:
-            if self.mending != 0 and queue_offset < cursor.max_offset:
+            if commit_offset < cursor.deleted_below and store_timestamp <= cursor.deleted_until:
+                pass  # its topic was deleted since
+            elif self.mending != 0 and queue_offset < cursor.max_offset:
                 self.mend(cursor, p, at, end, commit_offset, size, queue_offset, store_timestamp)
             elif self.belongs(cursor, queue_offset, commit_offset + size):
                 tags_code = self.tags_code(cursor, p, store_timestamp)

@@ -109,7 +109,9 @@ class ConfigFile(Generic[B]):
 
     def save(self, content: B) -> None:
         beside = self.path.with_name(f"{self.path.name}.tmp")
-        self._files.make_dirs(self.path.parent)
+        if not self._files.exists(self.path.parent):
+            self._files.make_dirs(self.path.parent)
+            self._files.sync_dir(self.path.parent.parent)
         self._files.write_bytes(beside, self._encode(content), sync=True)
         if self._is_whole(self._read(self.path)):  # a damaged file must not push a good one out of `.bak`
             self._files.rename(self.path, self.backup)

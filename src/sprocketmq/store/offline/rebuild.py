@@ -165,11 +165,15 @@ class Rebuild:
 
     def _put(self, record: Dispatched) -> None:
         self.done.records += 1
-        if record.entry is not None:
+        if record.entry is not None and not self._is_deleted(record):
             self._put_queue(record, record.entry)
         for key_hash in record.key_hashes:
             self._index_for(record).put(key_hash, record.commit_offset, record.store_timestamp)
             self.done.index_entries += 1
+
+    def _is_deleted(self, record: Dispatched) -> bool:
+        deletion = self.view.deleted.get(record.topic)
+        return deletion is not None and deletion.covers(record.commit_offset, record.store_timestamp)
 
     def _put_queue(self, record: Dispatched, entry: QueueEntry) -> None:
         key = record.topic, record.queue_id

@@ -31,6 +31,8 @@ class QueueCheck:
 
     def check(self, record: Record, expected: QueueEntry) -> Iterator[Finding]:
         """The record's entry is the next of its queue, and says where the record is."""
+        if self._view.is_deleted(record):
+            return
         key, offset = (record.topic, record.queue_id), record.queue_offset
         queue, lane = self._view.queues.get(key), self.lane(*key)
         stored = self._plain(record, queue.stored(offset)) if queue is not None else None

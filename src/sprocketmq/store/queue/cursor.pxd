@@ -21,6 +21,8 @@ cdef class QueueCursor:
     cdef public long long max_offset
     cdef public long long max_commit_offset
     cdef public long long store_timestamp
+    cdef public long long deleted_below
+    cdef public long long deleted_until
     cdef public bint watched
     cdef public bint dirty
     cdef public bint used

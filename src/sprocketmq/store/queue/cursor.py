@@ -1,6 +1,7 @@
 # cython: annotation_typing=False
 """The write end of one ConsumeQueue.
 
+Records below `deleted_below`, and not younger than `deleted_until`, are of a topic of this name that was deleted.
 `next_offset` is the queue offset the next appended message gets, `max_offset` the number of entries that readers may
 see; they differ while records wait in the log for their flush. The cursor stores straight into the mapped file that
 its owner gave it, and asks for room when the allocated part is full or the map was taken away.
@@ -66,6 +67,8 @@ class QueueCursor:
         self.max_offset = 0
         self.max_commit_offset = -1
         self.store_timestamp = 0
+        self.deleted_below = 0
+        self.deleted_until = 0
         self.watched = False
         self.dirty = False
         self.used = False

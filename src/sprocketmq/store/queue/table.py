@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sprocketmq.store.dispatch.dispatch import Dispatcher
+from sprocketmq.store.files.deleted_topics import Deletions
 from sprocketmq.store.files.files import Files
 from sprocketmq.store.files.layout import Layout, is_topic_name, queue_id_of, topic_name
 from sprocketmq.store.files.map_cache import MapCache
@@ -19,12 +20,13 @@ FEW = 32  # up to so many queues are synced one by one; for more one sync of the
 class QueueTable:
     """Opens queues, keeps them by (topic, queue id), and knows which of them have entries to flush."""
 
-    def __init__(self, files: Files, maps: MapCache, layout: Layout, file_size: int) -> None:
+    def __init__(self, files: Files, maps: MapCache, layout: Layout, file_size: int, deleted: Deletions) -> None:
         self.files = files
         self.maps = maps
         self.file_size = file_size
         self.complete = True
         self._layout = layout
+        self._deleted = deleted
         self._queues: dict[str, dict[int, ConsumeQueue]] = {}
         self._dirty: list[ConsumeQueue] = []
         self.dispatcher: Dispatcher | None = None
@@ -47,9 +49,19 @@ class QueueTable:
     def add(self, topic: str, queue_id: int) -> ConsumeQueue:
         queue = ConsumeQueue(self, topic, queue_id)
         self._queues.setdefault(topic, {})[queue_id] = queue
+        self._look_for_deletion(queue)
         if self.dispatcher is not None:
             self.dispatcher.queues.setdefault(topic, {})[queue_id] = queue.cursor
         return queue
+
+    def _look_for_deletion(self, queue: ConsumeQueue) -> None:
+        cursor, deletion = queue.cursor, self._deleted.get(queue.topic)
+        cursor.deleted_below, cursor.deleted_until = (0, 0) if deletion is None else deletion
+
+    def deletions_changed(self) -> None:
+        """Deletions are told by what recovery found of the log."""
+        for queue in self:
+            self._look_for_deletion(queue)
 
     def open_cursor(self, topic: str, queue_id: int) -> QueueCursor:
         """Called by the dispatcher for a queue it does not know."""

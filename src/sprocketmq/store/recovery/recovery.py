@@ -10,6 +10,8 @@ Where the walk meets something that is no record, the log has ended there, with 
   damaged is reported and passed over;
 - whole records behind an end that nothing vouches for are cut as RocketMQ cuts them, but set aside first.
 
+A topic that was deleted stays so: its records are passed over, and queue entries that came back are dropped.
+
 What is cut is also cleared on disk and synced before anything is served, in the log, the queues and the index: a
 second crash must not find it.
 """
@@ -25,10 +27,12 @@ from sprocketmq.protocol.record.record import BLANK, NO_MAGIC, REASONS, WHOLE
 from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, transaction_type
 from sprocketmq.store.dispatch.dispatch import Dispatcher
 from sprocketmq.store.files.checkpoint import Checkpoint
+from sprocketmq.store.files.deleted_topics import DeletedTopics, Deletion
 from sprocketmq.store.files.files import Files
 from sprocketmq.store.files.layout import Layout
 from sprocketmq.store.index.index import Index
 from sprocketmq.store.log.commitlog import CommitLog
+from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.queue.table import QueueTable
 from sprocketmq.store.recovery.quarantine import Quarantined, set_aside
 from sprocketmq.store.recovery.resync import Found, record_at, records_behind, topic_and_place
@@ -58,7 +62,7 @@ class RecoveryReport:
 class Recovery:
     def __init__(
         self, files: Files, layout: Layout, log: CommitLog, queues: QueueTable, index: Index | None,
-        dispatcher: Dispatcher, checkpoint: Checkpoint, clean: bool, check_crc: bool,
+        dispatcher: Dispatcher, checkpoint: Checkpoint, deleted: DeletedTopics, clean: bool, check_crc: bool,
     ) -> None:  # fmt: skip
         self._files = files
         self._layout = layout
@@ -67,6 +71,7 @@ class Recovery:
         self._index = index
         self._dispatcher = dispatcher
         self._checkpoint = checkpoint
+        self._deleted = deleted
         self._check_crc = check_crc
         self._index_lost = False
         self._queues_lost = False
@@ -76,11 +81,13 @@ class Recovery:
         self._load()
         if not self._log.bases:
             self._forget_everything()
+            self._deleted.settle(0, 0)
             return self.report
-        start = self._start()
+        start = min(self._start(), self._drop_deleted())
         self.report.start_offset = start
         end = self._walk(start)
         self._agree(end)
+        self._settle_deletions(end)
         for queue in self._queues:
             if queue.cursor.dirty or queue.min_offset > queue.max_offset:  # else it is as it was when it was loaded
                 queue.find_min(self._log.min_offset)
@@ -108,6 +115,42 @@ class Recovery:
         if self._index is not None:
             for name in list(self._index.names):
                 self._index.remove(name)
+
+    # -- topics that were deleted
+
+    def _drop_deleted(self) -> int:
+        """Empty the queues that still have entries of a deleted topic; from where on they are to be built again."""
+        begin = self._log.max_known
+        for topic, deletion in self._deleted.table.items():
+            for queue in self._queues.of_topic(topic).values():
+                if self._is_deleted(queue, deletion):
+                    queue.empty()
+                    base = self._log.base_of(deletion.commit_offset)
+                    begin = min(begin, self._log.min_offset if base is None else base)
+        return begin
+
+    def _is_deleted(self, queue: ConsumeQueue, deletion: Deletion) -> bool:
+        """Whether the queue's first entry is of the deleted topic: entries follow the log."""
+        entry = queue.raw_entry(min(queue.min_offset, queue.max_offset - 1))
+        if entry is None or entry.is_filler:
+            return False
+        base = self._log.base_of(entry.commit_offset)
+        view = None if base is None else self._log.view_of(base)
+        found = None if base is None or view is None else record_at(view, base, entry.commit_offset - base)
+        timestamp = (
+            0
+            if base is None or view is None or found is None
+            else (topic_and_place(view, entry.commit_offset - base)[4])
+        )
+        return deletion.covers(entry.commit_offset, timestamp)
+
+    def _settle_deletions(self, end: int) -> None:
+        """New records come from `end` on. A deleted topic of which nothing came again is not there at all."""
+        for topic in self._deleted.table:
+            if all(queue.max_offset == 0 for queue in self._queues.of_topic(topic).values()):
+                self._queues.forget(topic)
+        self._deleted.settle(self._log.min_offset, end)
+        self._queues.deletions_changed()
 
     # -- where to begin
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sprocketmq.errors import StoreCorrupt
 from sprocketmq.store.files.config_files import first_readable, json_object
+from sprocketmq.store.files.deleted_topics import FILE_NAME, Deletion, deletions_in
 from sprocketmq.store.view.source import ByteSource, read_whole
 
 CONFIG_FILES = (
@@ -16,6 +18,7 @@ CONFIG_FILES = (
     "consumerOffset.json",
     "delayOffset.json",
     "consumerFilter.json",
+    FILE_NAME,
 )
 
 
@@ -44,3 +47,11 @@ def delay_offsets(source: ByteSource) -> dict[str, int] | None:
 def topic_names(source: ByteSource) -> set[str] | None:
     found = read_config(source, "topics.json")
     return None if found is None else set(found.get("topicConfigTable", {}))
+
+
+def deletions(source: ByteSource) -> dict[str, Deletion]:
+    """Topics that were deleted; a file that cannot be read is a finding of the check, and says nothing here."""
+    try:
+        return deletions_in(read_config(source, FILE_NAME))
+    except StoreCorrupt:
+        return {}

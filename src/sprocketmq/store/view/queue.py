@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from sprocketmq.store.files.deleted_topics import Deletion
 from sprocketmq.store.queue.cursor import is_tearable
 from sprocketmq.store.queue.format import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, QueueEntry, decode_entry
 from sprocketmq.store.view.source import ByteFile, ByteSource
@@ -109,6 +110,13 @@ class QueueView:
         while begin < end and self.entry(begin).is_filler:
             begin += 1
         self.min_offset = begin
+
+    def begins_deleted(self, deletion: Deletion, store_time: Callable[[QueueEntry], int]) -> bool:
+        """Whether the first entry is of a topic that was deleted."""
+        if self.max_offset == self._first:
+            return False
+        entry = self.entry(min(self.min_offset, self.max_offset - 1))
+        return not entry.is_filler and deletion.covers(entry.commit_offset, store_time(entry))
 
     def add(self, offset: int, entry: QueueEntry) -> bool:
         """Dispatches a record again; false when the queue has it already."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from sprocketmq.protocol.record.record import BLANK
 from sprocketmq.store.dispatch.dispatch import Dispatcher
+from sprocketmq.store.files.deleted_topics import Deletions
 from sprocketmq.store.queue.cursor import QueueCursor
 from sprocketmq.store.queue.format import ENTRY_SIZE, QueueEntry
 from sprocketmq.store.view.log import LogFile, LogView
@@ -25,10 +26,12 @@ class Redispatch:
     """`end` is where the last record ends that was dispatched, and `newest` its store time."""
 
     def __init__(
-        self, log: LogView, find: FindQueue, make: MakeQueue, delays: tuple[int, ...], queue_file_size: int
-    ) -> None:
+        self, log: LogView, find: FindQueue, make: MakeQueue, deleted: Deletions, delays: tuple[int, ...],
+        queue_file_size: int,
+    ) -> None:  # fmt: skip
         self.end = self.newest = 0
         self._log, self._find, self._make = log, find, make
+        self._deleted = deleted
         self._touched: list[Room] = []
         self._dispatcher = Dispatcher(self._open, None, delays)
         self._dispatcher.mending = queue_file_size
@@ -61,6 +64,8 @@ class Redispatch:
     def _open(self, topic: str, queue_id: int) -> QueueCursor:
         make = self._make
         room = Room(topic, queue_id, self._find(topic, queue_id), lambda: make(topic, queue_id), self._touched.append)
+        if topic in self._deleted:
+            room.cursor.deleted_below, room.cursor.deleted_until = self._deleted[topic]
         self._dispatcher.queues.setdefault(topic, {})[queue_id] = room.cursor
         return room.cursor
 

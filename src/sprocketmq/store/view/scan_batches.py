@@ -24,6 +24,7 @@ from sprocketmq.protocol.names import SCHEDULE_TOPIC
 from sprocketmq.protocol.record.hashing import tags_code
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.queue.format import ENTRY, ENTRY_SIZE
+from sprocketmq.store.view.configs import deletions
 from sprocketmq.store.view.listing import open_log, queue_files
 from sprocketmq.store.view.log import Damage
 from sprocketmq.store.view.scan_mask import looked_at, mask
@@ -106,6 +107,7 @@ class _Reader:
     def __init__(self, how: Scan, stats: ScanStats, source: ByteSource, report: Report | None = None) -> None:
         self._how, self._stats, self._report = how, stats, report
         self._source, self._log = source, open_log(source)
+        self._deleted = deletions(source)
         self._schema = how.schema()
         chosen = how.selection
         self._codes = frozenset(tags_code(tag) for tag in chosen.tags) or None
@@ -116,7 +118,9 @@ class _Reader:
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
         self._queued = isinstance(split, LogSplit) and split.queued
-        needed = (name for name in looked_at(self._how.selection, self._queued) if name not in self._asked)
+        needed = (
+            name for name in looked_at(self._how.selection, self._queued, self._deleted) if name not in self._asked
+        )
         self._decoded = (*self._asked, *needed)
         found = self._log_batches(split) if isinstance(split, LogSplit) else self._queue_batches(split)
         for batch in found:
@@ -237,7 +241,7 @@ class _Reader:
         self._stats.rows_scanned += rows.seen
         self._stats.bytes_scanned += rows.seen_bytes
         batch = arrow.batch_of(data, rows, self._decoded)
-        keep = mask(batch, self._how.selection, self._queued)
+        keep = mask(batch, self._how.selection, self._queued, self._deleted)
         if keep is not None:
             batch = batch.filter(keep)
         arrays: list[Any] = [

@@ -88,11 +88,11 @@ def _scan_queue(view: StoreView, topic: str, queue_id: int, selection: Selection
 
 
 def scan_log(view: StoreView, selection: Selection) -> Iterator[Found | Damage]:
-    """Every selected record in commit order, also those that are in no queue."""
+    """Every selected record in commit order, also those that are in no queue; none of a topic that was deleted."""
     for found in view.read_log(_record_start(view, selection.begin_physical), selection.end_physical):
         if isinstance(found, Damage):
             yield found
-        elif selection.wants_record(found):
+        elif selection.wants_record(found) and not view.is_deleted(found):
             entry = record_dispatch.queue_entry(found, record_dispatch.properties_of(found), view.delays)
             yield Found(found.queue_offset, entry.tags_code, found)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sprocketmq.errors import StoreCorrupt, StoreError
 from sprocketmq.store.queue.format import QueueEntry
+from sprocketmq.store.view.configs import deletions
 from sprocketmq.store.view.listing import list_queues, open_log
 from sprocketmq.store.view.log import LogFile, LogView
 from sprocketmq.store.view.queue import QueueView
@@ -80,6 +81,7 @@ class _Planner:
     def __init__(self, source: ByteSource, selection: Selection, at_least: int, split_bytes: int) -> None:
         self._source, self._selection, self._at_least, self._split_bytes = source, selection, at_least, split_bytes
         self._log = require_log(source)
+        self._deleted = deletions(source)
 
     def plan(self, by_queue: bool | None) -> list[Split]:
         chosen, bounds = self._selection, find_bounds(self._log)
@@ -101,7 +103,12 @@ class _Planner:
         found = [QueueView(self._source, *key, files, file_size) for key, files in sorted(listed.items())]
         for queue in found:
             queue.cut(bounds.begin, bounds.settled)
-        return found
+        return [] if any(map(self._is_stale, found)) else found
+
+    def _is_stale(self, queue: QueueView) -> bool:
+        """Whether entries of a deleted topic came back: then only the log tells what its successor holds."""
+        deletion = self._deleted.get(queue.topic)
+        return deletion is not None and queue.begins_deleted(deletion, self._store_time)
 
     def _queue_splits(self, queues: list[QueueView]) -> list[Split]:
         bounds = [(queue, *self._queue_bounds(queue)) for queue in queues]

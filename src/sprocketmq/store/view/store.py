@@ -21,7 +21,7 @@ from sprocketmq.store.files.config import DEFAULT_DELAY_LEVELS, parse_delay_leve
 from sprocketmq.store.files.layout import is_index_name
 from sprocketmq.store.queue.ext_format import MAX_UNIT_SIZE, ExtUnit, decode_unit, ext_offset
 from sprocketmq.store.queue.format import QueueEntry
-from sprocketmq.store.view import recovery, sizes
+from sprocketmq.store.view import configs, recovery, sizes
 from sprocketmq.store.view.index import IndexView, find
 from sprocketmq.store.view.listing import list_queues, open_log, queue_files
 from sprocketmq.store.view.log import Damage
@@ -49,13 +49,16 @@ class StoreView:
         self.crashed = any(entry.name == "abort" for entry in self.source.entries(""))
         self.stored_checkpoint = decode_checkpoint(read_whole(self.source, "checkpoint") or b"")
         self.delays = delays or parse_delay_levels(DEFAULT_DELAY_LEVELS)
+        self.deleted = configs.deletions(self.source)
         self.log = open_log(self.source, given.commit_log)
         self.queues = self._open_queues(given)
         self.index_paths = self._index_files()
         self.index_shape = sizes.index_shape(self.source, self.index_paths, given)
         self._kept_indexes = self._open_indexes()
         self.damage: list[Damage] = []
-        self._again = Redispatch(self.log, self._known_queue, self._new_queue, self.delays, self.queue_file_size)
+        self._again = Redispatch(
+            self.log, self._known_queue, self._new_queue, self.deleted, self.delays, self.queue_file_size
+        )
         self._recover()
 
     @property
@@ -139,7 +142,26 @@ class StoreView:
         except StoreCorrupt:
             return None
         keys = record_dispatch.index_keys(record, record_dispatch.properties_of(record))
-        return record if record.topic == topic and key in keys else None
+        return record if record.topic == topic and key in keys and not self.is_deleted(record) else None
+
+    def is_deleted(self, record: Record) -> bool:
+        """Whether its topic was deleted since."""
+        deletion = self.deleted.get(record.topic)
+        return deletion is not None and deletion.covers(record.commit_offset, record.store_timestamp)
+
+    def _drop_deleted(self) -> int:
+        """Forget the queues whose entries are of a deleted topic; from where on they are to be built again."""
+        begin = self.log.limit
+        for (topic, queue_id), queue in list(self.queues.items()):
+            deletion = self.deleted.get(topic)
+            if deletion is None:
+                continue
+            queue.cut(self.log_begin, self.log.limit)
+            if queue.begins_deleted(deletion, self._store_time):
+                del self.queues[topic, queue_id]
+                file = self.log.file_at(deletion.commit_offset)
+                begin = min(begin, self.log_begin if file is None else file.base)
+        return begin
 
     def _store_time(self, entry: QueueEntry) -> int:
         try:
@@ -163,11 +185,12 @@ class StoreView:
         return [view for view in views if view.header.end_timestamp <= limit]
 
     def _recover(self) -> None:
-        self.log_end = self._start = start = self._find_start()
+        behind = self._drop_deleted()
+        self.log_end = self._start = start = min(self._find_start(), behind)
         queued = max((queue.max_physical() for queue in self.queues.values()), default=0)
         self._queues_lost = not queued
         self._newest = 0
-        self._undispatched = start if self.crashed else max(start, queued)
+        self._undispatched = start if self.crashed else min(max(start, queued), behind)
         self._cut_queues(self.log.limit)
         for found in recovery.surviving(self.log, start, self._vouched, self._pass_over):
             if isinstance(found, Damage):
@@ -208,7 +231,7 @@ class StoreView:
         return passed
 
     def _dispatch(self, record: Record) -> None:
-        if record_dispatch.in_queue(record):
+        if record_dispatch.in_queue(record) and not self.is_deleted(record):
             entry = record_dispatch.queue_entry(record, record_dispatch.properties_of(record), self.delays)
             self._again.room(record.topic, record.queue_id).add(record.queue_offset, entry)
 

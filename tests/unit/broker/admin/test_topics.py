@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+from pathlib import Path
 
 import pytest
-from tests.unit.broker.support import START_MS, Caller, FakeClock
+from tests.unit.broker.support import START_MS, Caller, FakeClock, bodies, make_broker
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -111,6 +113,26 @@ async def test_deleting_takes_queues_offsets_and_pop_retries(caller: Caller, bro
     assert "other" in broker.store.topics()
     assert not (broker.store.layout.consume_queues / "orders").exists()
     assert (await caller(RequestCode.GET_TOPIC_CONFIG, topic="orders")).code == ResponseCode.TOPIC_NOT_EXIST
+
+
+async def test_a_deleted_topic_stays_deleted_after_a_kill(
+    caller: Caller, broker: Broker, clock: FakeClock, tmp_path: Path
+) -> None:
+    await caller.send("orders", body=b"old")
+    await caller.send("gone", body=b"old")
+    for topic in ("orders", "gone"):
+        assert (await caller(RequestCode.DELETE_TOPIC_IN_BROKER, topic=topic)).code == 0
+    await caller.send("orders", body=b"new")
+    shutil.copytree(broker.store.layout.root, tmp_path / "killed", ignore=shutil.ignore_patterns("lock"))
+    again = make_broker(tmp_path / "killed", clock)
+    await again.start()
+    try:
+        assert again.topics.get("gone") is None
+        later = Caller(again)
+        assert bodies(await later.pull("orders")) == [b"new"]
+        await later.client.close(grace=0.1)
+    finally:
+        await again.stop()
 
 
 async def test_deleting_answers_those_who_wait(caller: Caller, broker: Broker) -> None:

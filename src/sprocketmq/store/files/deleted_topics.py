@@ -1,0 +1,83 @@
+"""Topics that were deleted: their records stay in the log until its files go, and count no more.
+
+config/deletedTopics.json    {deletedTopics{topic: {commitOffset, storeTimestamp}}}, a file that RocketMQ leaves alone
+
+A topic that is made again begins at queue offset 0, so old and new records share their queue offsets. What lies before
+`commitOffset` and is not younger than `storeTimestamp`, the store time of the log's last record when the topic was
+deleted, is of the deleted one. The time matters where another broker has cut the log and gone on below the offset.
+
+The file is on disk before the deletion is answered. An entry goes when the log before it has gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sprocketmq.store.files.config_files import json_file
+from sprocketmq.store.files.files import Files
+
+FILE_NAME = "deletedTopics.json"
+_TABLE = "deletedTopics"
+
+
+class Deletion(NamedTuple):
+    commit_offset: int
+    store_timestamp: int
+
+    def covers(self, commit_offset: int, store_timestamp: int) -> bool:
+        """Whether a record of the topic is of the deleted one."""
+        return commit_offset < self.commit_offset and store_timestamp <= self.store_timestamp
+
+
+Deletions = Mapping[str, Deletion]
+
+
+def deletions_in(tree: dict[str, Any] | None) -> dict[str, Deletion]:
+    table = {} if tree is None else tree.get(_TABLE, {})
+    return {topic: Deletion(each["commitOffset"], each["storeTimestamp"]) for topic, each in table.items()}
+
+
+def _tree(table: Deletions) -> dict[str, Any]:
+    entries = {
+        topic: {"commitOffset": each.commit_offset, "storeTimestamp": each.store_timestamp}
+        for topic, each in sorted(table.items())
+    }
+    return {_TABLE: entries}
+
+
+class DeletedTopics:
+    """`table` changes only when the file has."""
+
+    def __init__(self, files: Files, config: Path) -> None:
+        self.table: dict[str, Deletion] = {}
+        self._file = json_file(files, config / FILE_NAME)
+
+    def load(self) -> None:
+        self._set(deletions_in(self._file.load()))
+
+    def add(self, topics: Iterable[str], deletion: Deletion, log_begin: int) -> None:
+        self._save(_living(self.table | dict.fromkeys(topics, deletion), log_begin))
+
+    def settle(self, log_begin: int, log_end: int) -> None:
+        """After recovery: what the log has lost or no longer has needs no entry, and the next record is a new one."""
+        cut = {
+            topic: each._replace(commit_offset=min(each.commit_offset, log_end)) for topic, each in self.table.items()
+        }
+        living = _living(cut, log_begin)
+        if living != self.table:
+            self._save(living)
+
+    def _save(self, table: dict[str, Deletion]) -> None:
+        self._file.save(_tree(table))
+        self._set(table)
+
+    def _set(self, table: dict[str, Deletion]) -> None:
+        """In place: others look at this table."""
+        self.table.clear()
+        self.table.update(table)
+
+
+def _living(table: Deletions, log_begin: int) -> dict[str, Deletion]:
+    return {topic: each for topic, each in table.items() if each.commit_offset > log_begin}
