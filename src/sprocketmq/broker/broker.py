@@ -170,6 +170,7 @@ class Broker:
             part.load()
         if not self.store.report.clean:
             self.topics.adopt({topic: max(self.store.queues.of_topic(topic)) + 1 for topic in self.store.topics()})
+            self.offsets.clamp(self.store.max_offset)
         self.filters.stored_ms = lambda: self.store.appender.store_timestamp
         if self.store.exts is not None and config.enable_calc_filter_bit_map:
             self.store.exts.filter_bits = self.filters.bits

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.store.files.config_files import ConfigFile
 from sprocketmq.store.files.config_files import ConsumerOffsets as OffsetsFile
 from sprocketmq.store.files.files import Clock
+
+events = Events("sprocketmq.broker.offsets")
 
 SEPARATOR = "@"
 
@@ -35,6 +38,19 @@ class ConsumerOffsets:
         if kept is not None:
             self.table = {key: dict(offsets) for key, offsets in kept.offset_table.items()}
             self.data_version = kept.data_version
+
+    def clamp(self, max_offset: Callable[[str, int], int]) -> None:
+        """After a crash: what a group consumed beyond a queue's end is lost, and what comes there next is new to it."""
+        for key, queues in self.table.items():
+            topic = _parts(key)[0]
+            for queue_id, offset in queues.items():
+                end = max_offset(topic, queue_id)
+                if offset > end:
+                    queues[queue_id] = end
+                    self._changes += 1
+                    events.warning(
+                        "offset set back to the queue's end", key=key, queue_id=queue_id, offset=offset, end=end
+                    )
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Note what a group has consumed. It may go back: an administrator or the client itself may want that."""

@@ -154,6 +154,14 @@ def test_offsets_are_saved_when_they_changed(tmp_path: Path, clock: FakeClock) -
     assert (again.topics_of("G"), again.groups_of("T")) == ({"T"}, {"G"})
 
 
+def test_after_a_crash_no_offset_is_beyond_its_queue(tmp_path: Path, clock: FakeClock) -> None:
+    offsets = make_offsets(tmp_path, clock)
+    for queue_id, offset in enumerate((15, 5, 0)):
+        offsets.commit("G", "T", queue_id, offset)
+    offsets.clamp(lambda topic, queue_id: {("T", 0): 5, ("T", 1): 9}.get((topic, queue_id), 0))
+    assert offsets.queues("G", "T") == {0: 5, 1: 5, 2: 0}
+
+
 def test_a_reset_holds_until_it_is_taken(tmp_path: Path, clock: FakeClock) -> None:
     offsets = make_offsets(tmp_path, clock)
     offsets.reset("G", "T", 0, 3)
