@@ -9,7 +9,7 @@ Everything runs on one event loop; only the store's flush has threads.
 from __future__ import annotations
 
 import ssl as tls
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from sprocketmq.broker import admin
@@ -67,6 +67,8 @@ _FILTER_SAVE_SECONDS = 10.0
 _CLEANING_PAUSE_SECONDS = 0.01
 #: The VIP port is this far below the port that clients are told.
 VIP_DISTANCE = 2
+#: How long a save of the offsets waits for the log.
+_LOG_WAIT_MS = 30_000
 #: How long the stop waits for requests that are being answered.
 _GRACE_SECONDS = 3.0
 
@@ -171,6 +173,7 @@ class Broker:
         if not self.store.report.clean:
             self.topics.adopt({topic: max(self.store.queues.of_topic(topic)) + 1 for topic in self.store.topics()})
             self.offsets.clamp(self.store.max_offset)
+        self.offsets.log_is_safe = self._wait_for_log
         self.filters.stored_ms = lambda: self.store.appender.store_timestamp
         if self.store.exts is not None and config.enable_calc_filter_bit_map:
             self.store.exts.filter_bits = self.filters.bits
@@ -249,9 +252,11 @@ class Broker:
         self.kinds.start()
         current = self.settings
         self._jobs = [
-            Periodic("save offsets", lambda: current.current.flush_consumer_offset_interval / 1000, self.offsets.save),
+            Periodic(
+                "save offsets", lambda: current.current.flush_consumer_offset_interval / 1000, self.offsets.saver.begin
+            ),
             Periodic("expire clients", lambda: _CLIENT_SCAN_SECONDS, self._expire_clients),
-            Periodic("save filters", lambda: _FILTER_SAVE_SECONDS, self.filters.save),
+            Periodic("save filters", lambda: _FILTER_SAVE_SECONDS, self.filters.begin_save),
             Periodic("forget cold reads", lambda: PERIOD_SECONDS, self.cold.begin_period),
             Periodic("clean mappings", lambda: CLEAN_SECONDS, self.mapping_cleaner.begin),
             Periodic("sample stats", lambda: SAMPLE_SECONDS, self._sample),
@@ -309,11 +314,30 @@ class Broker:
         self.pressure.stop()
         self.kinds.stop()
         self.acks.stop()
-        self._save()
-        self.store.close()
+        if self._save():
+            self.store.close()
+        else:  # the next start must look for what the tables do not know
+            self.store.flush()
+            self.store.abandon()
 
-    def _save(self) -> None:
-        for saver in self._savers:
-            saver.close()
-        self.offsets.save()
-        self.filters.save()
+    def _save(self) -> bool:
+        """Whether every table is in its file. Offsets are saved when the log is: they must not be ahead of it."""
+        saves: list[Callable[[], object]] = [*(saver.close for saver in self._savers), self.filters.save]
+        if self.store.failure is None:
+            self.store.flush()
+            saves.append(self.offsets.save)
+        saved = True
+        for save in saves:
+            try:
+                save()
+            except OSError as error:
+                events.error("table not saved by the stop", error)
+                saved = False
+        return saved
+
+    def _wait_for_log(self) -> None:
+        """On the thread that saves: as far as the log is written now, it is on disk when this returns."""
+        end = self.store.log.max_offset
+        self.store.flusher.flush_soon()
+        if not self.store.flusher.wait(end, _LOG_WAIT_MS):
+            raise TimeoutError("the log was not flushed in time")

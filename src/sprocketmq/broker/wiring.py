@@ -86,11 +86,13 @@ class MessageKinds:
                 self.revive.progress.begin,
             ),
             Periodic("save resting timers", lambda: _SAVE_TIMERS_SECONDS, self.timer.save_resting),
-            Periodic("save order", lambda: settings.current.flush_consumer_offset_interval / 1000, self.order.save),
+            Periodic(
+                "save order", lambda: settings.current.flush_consumer_offset_interval / 1000, self.order.saver.begin
+            ),
             Periodic(
                 "save open transactions",
                 lambda: settings.current.transaction_metric_flush_interval / 1000,
-                self.halves.resting.save,
+                self.halves.resting.saver.begin,
             ),
         ]
         broker.sends.interceptors += [

@@ -73,7 +73,7 @@ class GroupProcessors:
         known = self._groups.delete(header.group_name)
         if header.clean_offset:
             self._offsets.forget_group(header.group_name)
-            self._offsets.save()
+            self._offsets.saver.soon()
         self._stats.forget_group(header.group_name)
         events.info(
             "group deleted", group=header.group_name, known=known, offsets_too=header.clean_offset,

@@ -112,7 +112,7 @@ class OffsetAdminProcessors:
         for queue_id, offset in target.items():
             set_offset(group, topic, queue_id, offset)
             self._pulls.long_polls.wake(topic, queue_id, group)
-        self._offsets.save()
+        self._offsets.saver.soon()
 
     # -- reset by the consumers ---------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class OffsetAdminProcessors:
                 for queue_id, offset in self._offsets.queues(source, topic).items():
                     self._offsets.commit(target, topic, queue_id, offset)
                 events.info("offsets cloned", source=source, group=target, topic=topic, peer=connection.peer)
-        self._offsets.save()
+        self._offsets.saver.soon()
         return request.reply()
 
     def _may_take(self, group: str, topic: str) -> bool:

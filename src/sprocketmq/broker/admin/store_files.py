@@ -90,7 +90,7 @@ class FileProcessors:
         left = {(queue.topic, queue.queue_id) for queue in self._store.queues}
         for topic, queue_id in before - left:
             self._offsets.restart_queue(topic, queue_id)
-        self._offsets.save()
+        self._offsets.saver.soon()
         events.info("expired queues cleaned", queues=count, peer=connection.peer)
         return request.reply()
 

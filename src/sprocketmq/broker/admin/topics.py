@@ -138,8 +138,11 @@ class TopicProcessors:
     async def delete(self, connection: Connection, request: Command) -> Reply:
         topic = from_ext_fields(DeleteTopicRequestHeader, request.ext_fields).topic
         self._check_name(topic)
-        for each in [*self._pop_retry_topics(topic), topic]:
+        topics = [*self._pop_retry_topics(topic), topic]
+        for each in topics:
             self._delete(each)
+        await self._offsets.saver.saved()  # else a topic of this name would go on where this one ended
+        for each in topics:
             events.info("topic deleted", topic=each, peer=connection.peer)
         await self._registration.announce()
         return request.reply()
@@ -159,7 +162,6 @@ class TopicProcessors:
         self._topics.delete(topic)
         self._mappings.delete(topic)
         self._offsets.forget_topic(topic)
-        self._offsets.save()
         self._stats.forget_topic(topic)
 
     # -- answers ------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ level with nothing in it sleeps. After a stop nothing is delivered twice, nor af
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from sprocketmq.broker.send.message import TRANSACTION_BITS, Message
@@ -17,6 +18,7 @@ from sprocketmq.broker.system_topics.alarm import Alarm
 from sprocketmq.broker.system_topics.delivery import Deliveries, home_of, redirect
 from sprocketmq.broker.system_topics.numbers import number_in
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
+from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC
@@ -60,6 +62,8 @@ class Schedule:
         self._version = DataVersion(timestamp=clock.now_ms())
         self._levels = [_Level(index + 1, delay) for index, delay in enumerate(store.config.delay_level_ms)]
         self._gone: dict[int, int] = {}
+        self._safe: dict[int, int] = {}
+        self.saver = Saver("delays", self._take)
         for level in self._levels:
             level.alarm = Alarm(f"delay level {level.number}", clock, partial(self._deliver, level))
 
@@ -86,6 +90,7 @@ class Schedule:
         for level in self._levels:
             level.alarm.stop()
         self.progress.save_now()
+        self.saver.close()
 
     def offsets(self) -> dict[int, int]:
         """What each level delivers next; a level that never had anything is left out."""
@@ -161,8 +166,12 @@ class Schedule:
         return self._deliveries.deliver(record, home, properties)
 
     def _write(self, offsets: dict[int, int]) -> None:
+        self._safe = offsets
         self._version = self._version.next(self._clock.now_ms())
-        self._file.save(DelayOffsets(offset_table=offsets, data_version=self._version))
+        self.saver.soon()
+
+    def _take(self) -> Callable[[], None]:
+        return partial(self._file.save, DelayOffsets(offset_table=self._safe, data_version=self._version))
 
 
 def level_of(message: Message) -> int:

@@ -121,7 +121,7 @@ class Timer:
     def save_resting(self) -> None:
         """A broker that never had a timer writes no file."""
         if self._wheel is not None:
-            self.resting.save()
+            self.resting.saver.begin()
 
     def figures(self) -> dict[str, str]:
         """For an operator: seconds of delay, timers that rest in the wheel, messages that are not in it yet, rates."""

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from sprocketmq.broker.pop.records import NORMAL
 from sprocketmq.broker.pop.takes import Key, Take, takes_from_tree, takes_to_tree
 from sprocketmq.broker.system_topics.alarm import Alarm
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
+from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.errors import BodyError
 from sprocketmq.logs import Events
 from sprocketmq.store.files.config_files import json_file
@@ -40,7 +42,8 @@ class PopOrder:
         self._ends: list[tuple[int, Key]] = []
         self._times_set: dict[Key, int] = {}
         self._file = json_file(files, folder / "consumerOrderInfo.json")
-        self._changed = True
+        self.saver = Saver("orderly takes", self._take)
+        self.saver.changed()
 
     # -- across restarts ----------------------------------------------------------------------------------------------
 
@@ -56,10 +59,11 @@ class PopOrder:
             self._wake_at(take.free_ms, key)
 
     def save(self) -> None:
-        """Write the file when something changed since the last time."""
-        if self._changed:
-            self._changed = False
-            self._file.save(takes_to_tree(self._takes))
+        """Write the file when something changed since the last time; for a stop."""
+        self.saver.close()
+
+    def _take(self) -> Callable[[], None]:
+        return partial(self._file.save, takes_to_tree(self._takes))
 
     # -- takes --------------------------------------------------------------------------------------------------------
 
@@ -82,7 +86,7 @@ class PopOrder:
         times = self._times(self._takes.get(key), offsets, attempt_id)
         take = Take(offsets, next_offset, pop_time, pop_time + invisible_time, attempt_id, times, self._clock.now_ms())
         self._takes[key] = take
-        self._changed = True
+        self.saver.changed()
         self._offsets.commit(group, topic, queue_id, offsets[0])
         self._wake_at(take.free_ms, key)
         least = min(times.values()) if len(times) == len(offsets) else 0
@@ -95,7 +99,8 @@ class PopOrder:
         if take is None or take.pop_time != pop_time or offset not in take.offsets:
             return
         take.acked.add(offset)
-        take.touched_ms, self._changed = self._clock.now_ms(), True
+        take.touched_ms = self._clock.now_ms()
+        self.saver.changed()
         self._offsets.commit(group, topic, queue_id, take.commit_offset)
         if not take.open:
             del self._takes[topic, group, queue_id]
@@ -109,7 +114,7 @@ class PopOrder:
         take = self._takes.get((topic, group, queue_id))
         if take is not None and take.pop_time == pop_time:
             take.later[offset] = until_ms
-            self._changed = True
+            self.saver.changed()
             self._wake_at(take.free_ms, (topic, group, queue_id))
 
     def _was_moved(self, take: Take, topic: str, group: str, queue_id: int) -> bool:

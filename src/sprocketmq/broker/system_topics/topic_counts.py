@@ -8,10 +8,12 @@ RocketMQ's brokers keep these files too; its tools and ours only show them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.store.files.config_files import json_file
@@ -28,13 +30,14 @@ class Resting:
         self._clock = clock
         self._version = DataVersion(timestamp=clock.now_ms())
         self._changed_ms: dict[str, int] = {}
-        self._changed = True
+        self.saver = Saver(path.name, self._take)
+        self.saver.changed()
 
     def add(self, topic: str, count: int) -> None:
         left = self.counts.get(topic, 0) + count
         self.counts[topic] = max(left, 0)
         self._changed_ms[topic] = self._clock.now_ms()
-        self._changed = True
+        self.saver.changed()
 
     def begin(self, counts: Mapping[str, int]) -> None:
         """What rests at a start, as it was counted."""
@@ -56,8 +59,9 @@ class Resting:
         return {"dataVersion": codec.to_tree(self._version), self._name: counts}
 
     def save(self) -> None:
-        """Write the file when something changed since the last time."""
-        if self._changed:
-            self._changed = False
-            self._version = self._version.next(self._clock.now_ms())
-            self._file.save(self.tree())
+        """Write the file when something changed since the last time; for a stop."""
+        self.saver.close()
+
+    def _take(self) -> Callable[[], None]:
+        self._version = self._version.next(self._clock.now_ms())
+        return partial(self._file.save, self.tree())

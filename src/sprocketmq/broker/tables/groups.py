@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.saver import Saver
@@ -12,6 +13,7 @@ from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
 from sprocketmq.store.files.config_files import ConfigFile, SubscriptionGroups
 from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.table_text import TableText
 
 events = Events("sprocketmq.broker.groups")
 
@@ -29,10 +31,15 @@ class GroupTable:
         self.data_version = DataVersion(timestamp=clock.now_ms())
         #: Called when groups were changed or deleted; a group that came by itself changes nothing for the others.
         self.on_change: list[Callable[[], object]] = []
-        self.saver = Saver("groups", self._save)
+        self.saver = Saver("groups", self._take)
         self._file = file
         self._settings = settings
         self._clock = clock
+        self._touched: set[str] = set()
+        self._text: TableText[SubscriptionGroupConfig] = TableText(
+            lambda table: file.encode(SubscriptionGroups(subscription_group_table=table)),
+            lambda group: self.configs.get(group),
+        )
 
     def load(self) -> None:
         kept = self._file.load()
@@ -42,6 +49,7 @@ class GroupTable:
             self.data_version = kept.data_version
         for group in INITIAL_GROUPS:
             self.configs.setdefault(group, SubscriptionGroupConfig(group_name=group))
+        self._touched.update(self.configs)
 
     def get(self, group: str) -> SubscriptionGroupConfig | None:
         """The group's settings; one that is not known yet is made when that is allowed. None when it is not."""
@@ -52,6 +60,7 @@ class GroupTable:
         if not allowed or names.group_fault(group) is not None:
             return None
         config = self.configs[group] = SubscriptionGroupConfig(group_name=group)
+        self._touched.add(group)
         self.data_version = self.data_version.next(self._clock.now_ms())
         self.saver.soon()
         events.info("group created", group=group)
@@ -63,14 +72,12 @@ class GroupTable:
 
     def put_all(self, configs: Sequence[SubscriptionGroupConfig]) -> None:
         """Several at once, with one write to disk."""
-        self.configs |= {config.group_name: config for config in configs}
-        self._changed()
+        self._change({config.group_name: config for config in configs}, self.forbidden)
 
     def delete(self, group: str) -> bool:
-        if self.configs.pop(group, None) is None:
+        if group not in self.configs:
             return False
-        self.forbidden = {name: table for name, table in self.forbidden.items() if name != group}
-        self._changed()
+        self._change({group: None}, {name: table for name, table in self.forbidden.items() if name != group})
         return True
 
     def forbid(self, group: str, topic: str, bit: int, *, forbidden: bool) -> None:
@@ -80,22 +87,44 @@ class GroupTable:
         topics[topic] = bits | bit if forbidden else bits & ~bit
         left = {name: bits for name, bits in topics.items() if bits}
         others = {name: table for name, table in self.forbidden.items() if name != group}
-        self.forbidden = others | ({group: left} if left else {})
-        self._changed()
+        self._change({}, others | ({group: left} if left else {}))
 
     def is_forbidden(self, group: str, topic: str, bit: int) -> bool:
         """Whether an administrator has switched off this bit (a PERM_ value) for the group on that topic."""
         return bool(self.forbidden.get(group, {}).get(topic, 0) & bit)
 
-    def _changed(self) -> None:
-        self.data_version = self.data_version.next(self._clock.now_ms())
-        self.saver.save_now()
+    def _change(
+        self, changes: Mapping[str, SubscriptionGroupConfig | None], forbidden: Mapping[str, Mapping[str, int]]
+    ) -> None:
+        """Put groups, or delete those of None. What cannot be on disk when this returns is as it was before."""
+        before = {group: self.configs.get(group) for group in changes}, self.forbidden
+        self._set(changes, forbidden)
+        try:
+            self.saver.save_now()
+        except BaseException:
+            self._set(*before)
+            raise
         for hook in self.on_change:
             hook()
 
-    def _save(self) -> None:
-        self._file.save(
-            SubscriptionGroups(
-                subscription_group_table=self.configs, forbidden_table=self.forbidden, data_version=self.data_version
-            )
+    def _set(
+        self, changes: Mapping[str, SubscriptionGroupConfig | None], forbidden: Mapping[str, Mapping[str, int]]
+    ) -> None:
+        for group, config in changes.items():
+            if config is None:
+                self.configs.pop(group, None)
+            else:
+                self.configs[group] = config
+        self.forbidden = forbidden
+        self._touched.update(changes)
+        self.data_version = self.data_version.next(self._clock.now_ms())
+        self.saver.changed()
+
+    def _take(self) -> Callable[[], None]:
+        touched, self._touched = self._touched, set()
+        return partial(
+            self._write, touched, SubscriptionGroups(forbidden_table=self.forbidden, data_version=self.data_version)
         )
+
+    def _write(self, touched: set[str], rest: SubscriptionGroups) -> None:
+        self._file.write(self._text.text(self._file.encode(rest), touched))

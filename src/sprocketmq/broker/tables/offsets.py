@@ -1,19 +1,23 @@
 """How far each consumer group has come, per topic and queue.
 
-committed   what a group has consumed; saved every few seconds and at the end, and what a new consumer begins with
+committed   what a group has consumed; saved every few seconds and at the end, as far as the log is on disk, and what
+            a new consumer begins with
 pulled      what it has been given; kept in memory for the figures
 reset       set by an administrator: the next pull of that queue is sent there, and commits are ignored until then
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
+from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.store.files.config_files import ConfigFile
 from sprocketmq.store.files.config_files import ConsumerOffsets as OffsetsFile
 from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.table_text import TableText
 
 events = Events("sprocketmq.broker.offsets")
 
@@ -28,16 +32,22 @@ class ConsumerOffsets:
         self.pulled: dict[str, dict[int, int]] = {}
         self.resets: dict[str, dict[int, int]] = {}
         self.data_version = DataVersion(timestamp=clock.now_ms())
+        #: Waits until the log is on disk as far as it is written; called on the thread that saves.
+        self.log_is_safe: Callable[[], object] = lambda: None
+        self.saver = Saver("offsets", self._take)
         self._file = file
         self._clock = clock
-        self._changes = 0
-        self._saved = 0
+        self._changed: set[str] = set()
+        self._text: TableText[Mapping[int, int]] = TableText(
+            lambda table: file.encode(OffsetsFile(offset_table=table)), self._copy
+        )
 
     def load(self) -> None:
         kept = self._file.load()
         if kept is not None:
             self.table = {key: dict(offsets) for key, offsets in kept.offset_table.items()}
             self.data_version = kept.data_version
+            self._changed.update(self.table)
 
     def clamp(self, max_offset: Callable[[str, int], int]) -> None:
         """After a crash: what a group consumed beyond a queue's end is lost, and what comes there next is new to it."""
@@ -47,7 +57,7 @@ class ConsumerOffsets:
                 end = max_offset(topic, queue_id)
                 if offset > end:
                     queues[queue_id] = end
-                    self._changes += 1
+                    self._note(key)
                     events.warning(
                         "offset set back to the queue's end", key=key, queue_id=queue_id, offset=offset, end=end
                     )
@@ -64,7 +74,11 @@ class ConsumerOffsets:
             queues = self.table[key] = {}
         if queues.get(queue_id) != offset:
             queues[queue_id] = offset
-            self._changes += 1
+            self._note(key)
+
+    def _note(self, key: str) -> None:
+        self._changed.add(key)
+        self.saver.changed()
 
     def pull_by(self, key: str, queue_id: int, offset: int) -> None:
         """Note what a group has been given."""
@@ -102,7 +116,7 @@ class ConsumerOffsets:
         key = key_of(group, topic)
         self.resets.setdefault(key, {})[queue_id] = offset
         self.table.setdefault(key, {})[queue_id] = offset
-        self._changes += 1
+        self._note(key)
 
     def place(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Let the group go on at `offset`, whatever was pending; for one that nobody consumes for now."""
@@ -127,7 +141,7 @@ class ConsumerOffsets:
         for key, queues in self.table.items():
             if _parts(key)[0] == topic and queues.get(queue_id):
                 queues[queue_id] = 0
-                self._changes += 1
+                self._note(key)
         for table in (self.pulled, self.resets):
             for key, queues in table.items():
                 if _parts(key)[0] == topic:
@@ -143,15 +157,34 @@ class ConsumerOffsets:
         for table in (self.table, self.pulled, self.resets):
             for key in [key for key in table if is_gone(_parts(key)[0], _parts(key)[2])]:
                 del table[key]
-        self._changes += 1
+                self._changed.add(key)
+        self.saver.changed()
 
     def save(self) -> None:
-        """Write the file when something changed since the last time."""
-        if self._changes == self._saved:
-            return
-        self._saved = self._changes
+        """Write the file here, when something changed since the last time; for a stop, when the log is on disk."""
+        safe, self.log_is_safe = self.log_is_safe, lambda: None
+        try:
+            self.saver.close()
+        finally:
+            self.log_is_safe = safe
+
+    def _take(self) -> Callable[[], None]:
+        changed, self._changed = self._changed, set()
         self.data_version = self.data_version.next(self._clock.now_ms())
-        self._file.save(OffsetsFile(offset_table=self.table, data_version=self.data_version))
+        return partial(self._write, changed, self.data_version, self.log_is_safe)
+
+    def _write(self, changed: set[str], version: DataVersion, log_is_safe: Callable[[], object]) -> None:
+        """What a group has consumed may be on disk only when the log is, or a power cut leaves it ahead of its queue:
+        the next messages that come there would be taken for consumed.
+        """
+        text = self._text.text(self._file.encode(OffsetsFile(data_version=version)), changed)
+        log_is_safe()
+        self._file.write(text)
+
+    def _copy(self, key: str) -> dict[int, int] | None:
+        """The loop goes on committing: one call copies a dict as a whole."""
+        queues = self.table.get(key)
+        return None if queues is None else queues.copy()
 
 
 def key_of(group: str, topic: str) -> str:

@@ -1,14 +1,20 @@
-"""When a table goes to its file.
+"""When a table goes to its file, and on which thread.
 
-A change is saved at once, unless the table was saved a moment ago: then what changes in the meantime is saved together.
-A table that takes long to save is saved less often, so that ten thousand new topics do not cost ten thousand large
-files. `save_now` is for a change that must be safe before anyone is told of it.
+A table says when it has changed. It is then saved on a thread of its own kind, never on the loop: `take` is called on
+the loop, costs next to nothing, and gives the job that encodes and writes. A change is saved at once, unless the table
+was saved a moment ago: then what changes in the meantime is saved together, and a table that takes long is saved less
+often. `save_now` is for a change that must be safe before anyone is told of it, and for a stop.
+
+A table counts as saved only when its file is written. One that could not be written is tried again, and once more by
+a stop.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 
 from sprocketmq.logs import Events
 
@@ -17,51 +23,105 @@ events = Events("sprocketmq.broker.tables")
 #: Seconds between two saves, at least; and saving may take one part in so many of the time.
 SHORTEST_REST = 0.02
 SHARE = 20
+#: Seconds before the next try.
+AFTER_FAILURE = 1.0
+
+#: One table that waits for a slow disk does not keep another waiting.
+_threads = ThreadPoolExecutor(4, "save-tables")
+
+Job = Callable[[], object]
 
 
 class Saver:
-    """`write` saves the table, on the loop."""
-
-    def __init__(self, name: str, write: Callable[[], object]) -> None:
+    def __init__(self, name: str, take: Callable[[], Job]) -> None:
         self.name = name
-        self._write = write
+        self._take = take
+        self._changes = self._saved = 0
+        self._job: Future[object] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._rest_until = 0.0
-        self.dirty = False
+        self._failing = False
+
+    @property
+    def dirty(self) -> bool:
+        return self._changes != self._saved
+
+    def changed(self) -> None:
+        """To be saved with the next `begin`."""
+        self._changes += 1
 
     def soon(self) -> None:
-        self.dirty = True
-        if self._timer is not None:
+        """It has changed: save it as soon as it may be."""
+        self._changes += 1
+        self._schedule()
+
+    def begin(self) -> None:
+        """Save now what is not saved yet, without waiting for it."""
+        if not self.dirty or self._job is not None:
             return
+        self._forget_timer()
         loop = asyncio.get_running_loop()
-        if loop.time() >= self._rest_until:
-            self._ring()
-        else:
-            self._timer = loop.call_at(self._rest_until, self._ring)
+        changes, began = self._changes, loop.time()
+        job = self._job = _threads.submit(self._take())
+
+        def done(_job: Future[object]) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody is there to go on
+                loop.call_soon_threadsafe(self._done, job, changes, began)
+
+        job.add_done_callback(done)
+
+    async def saved(self) -> None:
+        """Save what is not saved yet; raises what the file system says."""
+        upto = self._changes
+        while self._saved < upto:
+            self.begin()
+            assert self._job is not None
+            await asyncio.wrap_future(self._job)
+            await asyncio.sleep(0)  # what was noted of it comes first
 
     def save_now(self) -> None:
+        """On this thread; raises what the file system says."""
         self._forget_timer()
-        self.dirty = False
-        self._write()
+        if self._job is not None:
+            wait([self._job])
+            self._job = None
+        changes = self._changes
+        self._take()()
+        self._saved = changes
 
     def close(self) -> None:
         """Save what is not saved yet."""
-        if self.dirty:
+        if self.dirty or self._job is not None:
             self.save_now()
 
-    def _ring(self) -> None:
+    def _done(self, job: Future[object], changes: int, began: float) -> None:
+        if job is not self._job:  # somebody waited for it already
+            return
+        self._job = None
+        now, error = asyncio.get_running_loop().time(), job.exception()
+        if error is None:
+            self._saved, self._failing = changes, False
+            self._rest_until = now + max(SHORTEST_REST, (now - began) * SHARE)
+        else:
+            if not self._failing:
+                events.error("table not saved", error, table=self.name)
+            self._failing = True
+            self._rest_until = now + AFTER_FAILURE
+        if self.dirty:
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if self._timer is not None or self._job is not None:
+            return
         loop = asyncio.get_running_loop()
-        began = loop.time()
-        failed = False
-        try:
-            self.save_now()
-        except OSError as error:
-            events.error("table not saved", error, table=self.name)
-            failed = True
-        ended = loop.time()
-        self._rest_until = ended + max(SHORTEST_REST, (ended - began) * SHARE)
-        if failed:
-            self.soon()
+        if loop.time() >= self._rest_until:
+            self.begin()
+        else:
+            self._timer = loop.call_at(self._rest_until, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self.begin()
 
     def _forget_timer(self) -> None:
         if self._timer is not None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sprocketmq.broker.settings import Settings
+from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.broker.tables.subscriptions import PropertyRule, Subscription, subscription_of
 from sprocketmq.filter.bloom import BloomFilter, set_bits
 from sprocketmq.filter.expression import SQL92, SqlFilter
@@ -41,7 +43,7 @@ class FilterTable:
         self._file = file
         self._settings = settings
         self._clock = clock
-        self._dirty = False
+        self.saver = Saver("filters", self._take)
 
     def load(self) -> None:
         """Nobody is here yet, so every group counts as gone until its heartbeat comes."""
@@ -77,7 +79,7 @@ class FilterTable:
             bloom_filter_data=BloomBits(bit_num=bloom.bit_count, bit_pos=bloom.positions),
         )
         groups[group] = _Entry(kept, rule)
-        self._dirty = True
+        self.saver.changed()
         return rule
 
     def group_gone(self, group: str) -> None:
@@ -86,7 +88,7 @@ class FilterTable:
             entry = groups.get(group)
             if entry is not None and entry.rule is not None:
                 groups[group] = _Entry(replace(entry.kept, dead_time=now, dead=True), None)
-                self._dirty = True
+                self.saver.changed()
 
     def bits(self, topic: str, properties: bytes) -> bytes | None:
         """The bits of the groups that want this message; None when no group of the topic filters."""
@@ -99,23 +101,28 @@ class FilterTable:
                 set_bits(bit_map, self.bloom.data(group, topic).positions)
         return bytes(bit_map)
 
-    def save(self) -> None:
-        """Forget who is gone for long, and write the file when something changed."""
+    def begin_save(self) -> None:
+        """Forget who is gone for long, and have the file written when something changed."""
         self._forget_dead()
-        if not self._dirty:
-            return
-        self._dirty = False
+        self.saver.begin()
+
+    def save(self) -> None:
+        """The same for a stop: the file is written when this returns."""
+        self._forget_dead()
+        self.saver.close()
+
+    def _take(self) -> Callable[[], None]:
         kept = {
             topic: TopicFilters(topic=topic, group_filter_data={group: e.kept for group, e in groups.items()})
             for topic, groups in self._topics.items()
         }
-        self._file.save(ConsumerFilters(filter_data_by_topic=kept))
+        return partial(self._file.save, ConsumerFilters(filter_data_by_topic=kept))
 
     def _forget_dead(self) -> None:
         limit = self._clock.now_ms() - self._settings.current.filter_data_clean_time_span
         for topic, groups in list(self._topics.items()):
             for group in [g for g, e in groups.items() if e.rule is None and e.kept.dead_time < limit]:
                 del groups[group]
-                self._dirty = True
+                self.saver.changed()
             if not groups:
                 del self._topics[topic]

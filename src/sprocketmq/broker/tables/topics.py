@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.broker.settings import Settings
@@ -20,6 +21,7 @@ from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.topic import PERM_INHERIT, PERM_READ, PERM_WRITE, TopicConfig
 from sprocketmq.store.files.config_files import ConfigFile, Topics
 from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.table_text import TableText
 
 events = Events("sprocketmq.broker.topics")
 
@@ -39,11 +41,15 @@ class TopicTable:
         self.configs: dict[str, TopicConfig] = {}
         self.data_version = DataVersion(timestamp=clock.now_ms())
         self.on_change: list[TopicChanged] = []
-        self.saver = Saver("topics", self._save)
+        self.saver = Saver("topics", self._take)
         self._file = file
         self._settings = settings
         self._clock = clock
         self._durable = durable
+        self._touched: set[str] = set()
+        self._text: TableText[TopicConfig] = TableText(
+            lambda table: file.encode(Topics(topic_config_table=table)), lambda topic: self.configs.get(topic)
+        )
 
     def load(self) -> None:
         """What was kept, and the system's topics."""
@@ -56,7 +62,9 @@ class TopicTable:
         if not self._settings.current.auto_create_topic_enable:
             self.configs.pop(names.DEFAULT_TOPIC, None)
         if missing or kept is None:
-            self._save()
+            self.saver.changed()
+        self._touched.update(self.configs)
+        self.saver.close()
 
     def get(self, topic: str) -> TopicConfig | None:
         return self.configs.get(topic)
@@ -97,9 +105,10 @@ class TopicTable:
             if topic not in self.configs and names.topic_fault(topic) is None:
                 config = _topic(topic, max(count, 1 if topic.startswith("%") else self._default_queues()))
                 self.configs[topic] = config
+                self._touched.add(topic)
                 self.data_version = self.data_version.next(self._clock.now_ms())
                 events.warning("topic adopted", topic=topic, queues=config.write_queue_nums)
-        self._save()
+        self.saver.save_now()
 
     def _default_queues(self) -> int:
         """What a producer asks for by default, within what is allowed."""
@@ -111,37 +120,54 @@ class TopicTable:
 
     def put_all(self, configs: Sequence[TopicConfig]) -> None:
         """Several at once, with one write to disk."""
-        self.configs |= {config.topic_name: config for config in configs}
-        self._changed(*configs, durable=True)
+        self._change({config.topic_name: config for config in configs}, durable=True)
 
     def delete(self, topic: str) -> bool:
-        if self.configs.pop(topic, None) is None:
+        if topic not in self.configs:
             return False
-        self._changed(durable=True)
+        self._change({topic: None}, durable=True)
         return True
 
     def names_of_system(self) -> frozenset[str]:
         return frozenset(config.topic_name for config in system_topics(self._settings))
 
     def _add(self, config: TopicConfig, by: str) -> TopicConfig:
-        self.configs[config.topic_name] = config
+        self._change({config.topic_name: config}, durable=self._durable)
         events.info("topic created", topic=config.topic_name, queues=config.write_queue_nums, by=by)
-        self._changed(config, durable=self._durable)
         return config
 
-    def _changed(self, *configs: TopicConfig, durable: bool) -> None:
-        """Without configs: topics are gone."""
-        self.data_version = self.data_version.next(self._clock.now_ms())
+    def _change(self, changes: Mapping[str, TopicConfig | None], *, durable: bool) -> None:
+        """Put topics, or delete those of None. What must be on disk and cannot be is as it was before."""
+        before = {topic: self.configs.get(topic) for topic in changes}
+        self._set(changes)
         if durable:
-            self.saver.save_now()
+            try:
+                self.saver.save_now()
+            except BaseException:
+                self._set(before)
+                raise
         else:
             self.saver.soon()
-        for config in configs or (None,):
+        for config in changes.values():
             for hook in self.on_change:
                 hook(config)
 
-    def _save(self) -> None:
-        self._file.save(Topics(topic_config_table=self.configs, data_version=self.data_version))
+    def _set(self, changes: Mapping[str, TopicConfig | None]) -> None:
+        for topic, config in changes.items():
+            if config is None:
+                self.configs.pop(topic, None)
+            else:
+                self.configs[topic] = config
+        self._touched.update(changes)
+        self.data_version = self.data_version.next(self._clock.now_ms())
+        self.saver.changed()
+
+    def _take(self) -> Callable[[], None]:
+        touched, self._touched = self._touched, set()
+        return partial(self._write, touched, self.data_version)
+
+    def _write(self, touched: set[str], version: DataVersion) -> None:
+        self._file.write(self._text.text(self._file.encode(Topics(data_version=version)), touched))
 
 
 def system_topics(settings: Settings) -> list[TopicConfig]:

@@ -101,29 +101,44 @@ class ConfigFile(Generic[B]):
 
     def __init__(self, files: Files, path: Path, decode: Callable[[bytes], B], encode: Callable[[B], bytes]) -> None:
         self.path, self.backup = path, path.with_name(f"{path.name}.bak")
-        self._files, self._decode, self._encode = files, decode, encode
+        self.decode, self.encode = decode, encode
+        self._files = files
+        self._whole_size: int | None = None
 
     def load(self) -> B | None:
         """The content; None when there is no file. StoreCorrupt when there is one and none of it can be read."""
-        return first_readable(self.path, map(self._read, (self.path, self.backup)), self._decode)
+        return first_readable(self.path, map(self._read, (self.path, self.backup)), self.decode)
 
     def save(self, content: B) -> None:
+        self.write(self.encode(content))
+
+    def write(self, data: bytes) -> None:
+        """Replace the file by this text."""
+        whole = self._is_whole()
+        self._whole_size = None  # unless all of this succeeds, the next time looks
         beside = self.path.with_name(f"{self.path.name}.tmp")
         if not self._files.exists(self.path.parent):
             self._files.make_dirs(self.path.parent)
             self._files.sync_dir(self.path.parent.parent)
-        self._files.write_bytes(beside, self._encode(content), sync=True)
-        if self._is_whole(self._read(self.path)):  # a damaged file must not push a good one out of `.bak`
+        self._files.write_bytes(beside, data, sync=True)
+        if whole:  # a damaged file must not push a good one out of `.bak`
             self._files.rename(self.path, self.backup)
         self._files.rename(beside, self.path)
         self._files.sync_dir(self.path.parent)
+        self._whole_size = len(data)
 
     def _read(self, path: Path) -> bytes | None:
         return self._files.read_bytes(path) if self._files.exists(path) else None
 
-    def _is_whole(self, data: bytes | None) -> bool:
+    def _is_whole(self) -> bool:
+        """What was written here and has its length still is whole: a large table takes seconds to read."""
+        if not self._files.exists(self.path):
+            return False
+        if self._files.size(self.path) == self._whole_size:
+            return True
+        data = self._read(self.path)
         try:
-            return data is not None and self._decode(data) is not None
+            return data is not None and self.decode(data) is not None
         except BodyError:
             return False
 

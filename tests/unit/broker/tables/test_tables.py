@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +20,7 @@ from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import ConfigError, FilterError, RequestRefused
 from sprocketmq.filter.bloom import has_bits
+from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
 from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.store.files.config_files import (
     consumer_filters_file,
@@ -89,8 +95,6 @@ def test_after_a_crash_topics_with_messages_are_adopted(tmp_path: Path, clock: F
 
 
 async def test_a_save_that_fails_is_tried_again() -> None:
-    import asyncio
-
     done = asyncio.Event()
     tries = []
 
@@ -100,9 +104,126 @@ async def test_a_save_that_fails_is_tried_again() -> None:
             raise OSError("no space")
         done.set()
 
-    Saver("t", write).soon()
+    Saver("t", lambda: write).soon()
     await asyncio.wait_for(done.wait(), 60)
     assert len(tries) == 3
+
+
+class FailingDisk(Disk):
+    """Writes fail so often, and the next ones wait until they may."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.writes = 0
+        self.may_write = threading.Event()
+        self.may_write.set()
+
+    def write_bytes(self, path: Path, data: bytes, *, sync: bool = True) -> None:
+        self.may_write.wait(60)
+        self.writes += 1
+        if self.failures:
+            self.failures -= 1
+            raise OSError(errno.ENOSPC, "no space left on device")
+        super().write_bytes(path, data, sync=sync)
+
+
+def test_a_topic_that_cannot_be_saved_is_not_there(tmp_path: Path, clock: FakeClock) -> None:
+    disk = FailingDisk()
+    table = TopicTable(topics_file(disk, tmp_path), make_settings(tmp_path), clock, durable=True)
+    table.load()
+    table.put(TopicConfig(topic_name="kept", perm=6))
+    changes: list[Callable[[], object]] = [
+        lambda: table.create_own("T", 1),
+        lambda: table.put(TopicConfig(topic_name="kept", perm=4)),
+        lambda: table.delete("kept"),
+    ]
+    before = dict(table.configs)
+    for change in changes:
+        disk.failures = 1
+        with pytest.raises(OSError, match="no space"):
+            change()
+        assert table.configs == before
+    assert table.saver.dirty
+    table.saver.close()
+    assert make_topics(tmp_path, clock).configs == before
+    table.create_own("T", 1)
+    assert "T" in make_topics(tmp_path, clock).configs
+
+
+def test_a_group_that_cannot_be_saved_is_as_it_was(tmp_path: Path, clock: FakeClock) -> None:
+    disk = FailingDisk()
+    groups = GroupTable(subscription_groups_file(disk, tmp_path), make_settings(tmp_path), clock)
+    groups.load()
+    groups.put(SubscriptionGroupConfig(group_name="G"))
+    before = dict(groups.configs)
+    changes: list[Callable[[], object]] = [
+        lambda: groups.put(SubscriptionGroupConfig(group_name="H")),
+        lambda: groups.delete("G"),
+        lambda: groups.forbid("G", "T", 4, forbidden=True),
+    ]
+    for change in changes:
+        disk.failures = 1
+        with pytest.raises(OSError, match="no space"):
+            change()
+        assert (groups.configs, groups.forbidden) == (before, {})
+
+
+async def test_what_could_not_be_saved_is_saved_by_the_stop(tmp_path: Path, clock: FakeClock) -> None:
+    disk = FailingDisk()
+    offsets = ConsumerOffsets(consumer_offsets_file(disk, tmp_path), clock)
+    offsets.commit("G", "T", 0, 3)
+    offsets.save()
+    offsets.commit("G", "T", 0, 10)
+    disk.failures = 1
+    with pytest.raises(OSError, match="no space"):
+        await offsets.saver.saved()
+    assert offsets.saver.dirty
+    offsets.save()
+    assert make_offsets(tmp_path, clock).queues("G", "T") == {0: 10}
+
+
+async def test_the_loop_goes_on_while_a_table_is_saved(tmp_path: Path, clock: FakeClock) -> None:
+    disk = FailingDisk()
+    offsets = ConsumerOffsets(consumer_offsets_file(disk, tmp_path), clock)
+    offsets.commit("G", "T", 0, 3)
+    disk.may_write.clear()
+    offsets.saver.begin()
+    offsets.commit("G", "T", 0, 4)  # what comes meanwhile is saved the next time
+    offsets.saver.begin()
+    disk.may_write.set()
+    await offsets.saver.saved()
+    assert disk.writes == 2
+    assert make_offsets(tmp_path, clock).queues("G", "T") == {0: 4}
+
+
+async def test_a_million_offsets_cost_the_loop_next_to_nothing(tmp_path: Path, clock: FakeClock) -> None:
+    offsets = ConsumerOffsets(consumer_offsets_file(Disk(), tmp_path), clock)
+    for number in range(50_000):
+        offsets.table[f"T{number}@G"] = dict.fromkeys(range(19), number)
+        offsets.commit("G", f"T{number}", 19, number)
+    began = time.thread_time()
+    offsets.saver.begin()
+    assert time.thread_time() - began < 0.05
+    await offsets.saver.saved()
+
+
+async def test_offsets_wait_for_the_log(tmp_path: Path, clock: FakeClock) -> None:
+    offsets = make_offsets(tmp_path, clock)
+    log, path = threading.Event(), tmp_path / "consumerOffset.json"
+    asked = threading.Event()
+
+    def wait_for_log() -> None:
+        asked.set()
+        assert log.wait(60)
+
+    offsets.log_is_safe = wait_for_log
+    offsets.commit("G", "T", 0, 5)
+    offsets.saver.begin()
+    await asyncio.to_thread(asked.wait, 60)
+    assert not path.exists()
+    log.set()
+    await offsets.saver.saved()
+    assert make_offsets(tmp_path, clock).queues("G", "T") == {0: 5}
 
 
 def make_groups(root: Path, clock: FakeClock, **entries: str) -> GroupTable:
