@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -28,8 +29,22 @@ COMMANDS = {
 }
 
 
+#: As a shell tells of a program that SIGPIPE has ended.
+CLOSED_PIPE = 141
+
+
+class ClosedPipe(Exception):
+    """Whoever read us has enough. click would end with 1 for a BrokenPipeError."""
+
+
 class LazyGroup(click.Group):
     """Knows every command by name and help, and imports only the one that runs: start-up stays short."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ClosedPipe from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -66,14 +81,22 @@ def run() -> None:
         sys.exit(_fail(f"{error.format_message().rstrip('.')}. `{where} --help` shows what there is.", 2))
     except (ConfigError, FilterError) as error:
         sys.exit(_fail(str(error), 2))
-    except BrokenPipeError:
-        sys.stdout = None  # whoever read us has enough: Python must not try to flush the rest
-        sys.exit(1)
+    except ClosedPipe:
+        _silence_stdout()
+        sys.exit(CLOSED_PIPE)
     except (SprocketError, click.ClickException, OSError) as error:
         sys.exit(_fail(str(error), 1))
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     sys.exit(code)
+
+
+def _silence_stdout() -> None:
+    """Whoever read us has enough: Python must not try to write the rest when it ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = None  # not a file
 
 
 def _fail(text: str, code: int) -> int:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from sprocketmq.cli.cluster_options import cluster_options, run_client
-from sprocketmq.cli.output.message_text import body_text, message_row
-from sprocketmq.cli.output.tables import echo_json
+from sprocketmq.cli.messages.group_reader import Membership, read_as_member
+from sprocketmq.cli.messages.limits import Limits
+from sprocketmq.cli.output.message_writer import MessageWriter, as_line
+from sprocketmq.cli.output.message_writer import as_json as as_json_line
 
 if TYPE_CHECKING:
     from sprocketmq.client.options import ClientOptions
-    from sprocketmq.client.received import ReceivedMessage
 
 
 @click.command()
@@ -36,10 +36,14 @@ def consume(
     timeout: float | None, as_json: bool, broadcast: bool, orderly: bool, pop: bool,
 ) -> None:  # fmt: skip
     """Print the messages of TOPIC as they come; ^C ends it and keeps the group's place."""
-    how = {"broadcasting": broadcast, "orderly": orderly, "pop": pop}
-    begin = _start(start)
+    if pop and (broadcast or orderly):
+        raise click.UsageError("--pop goes neither with --broadcast nor with --orderly")
+    member = Membership(group, topic, tag, sql, _start(start), broadcast, orderly, pop)
+    writer = MessageWriter(as_json_line if as_json else as_line)
     run_client(_look_for(options, topic))
-    seen = run_client(_consume(options, topic, group, tag, sql, begin, count, timeout, as_json, how))
+    seen = run_client(read_as_member(options, member, Limits(count, timeout), writer))
+    if writer.is_closed:
+        raise BrokenPipeError
     if count is not None and seen < count:
         click.echo(f"{seen} of {count} messages came", err=True)
 
@@ -54,47 +58,6 @@ async def _look_for(options: ClientOptions, topic: str) -> None:
             await admin.topics.route(topic)
         except NoRoute:
             click.echo(f"topic {topic} is not there yet: waiting for it (`sprocket topic list` shows all)", err=True)
-
-
-async def _consume(
-    options: ClientOptions, topic: str, group: str, tag: str, sql: str | None,
-    start: Literal["first", "last"] | datetime, count: int | None, timeout: float | None, as_json: bool,
-    how: dict[str, Any],
-) -> int:  # fmt: skip
-    from sprocketmq.client.push.consumer import PushConsumer
-    from sprocketmq.client.settings import ConsumerSettings
-
-    printed, came = 0, asyncio.Event()
-
-    async def handle(message: ReceivedMessage) -> bool:
-        nonlocal printed
-        if count is not None and printed >= count:
-            return False  # came too late: somebody else gets it, or we do next time
-        _print(message, as_json)
-        printed += 1
-        came.set()
-        return True
-
-    settings = ConsumerSettings(consume_from=start, concurrency=1, pull_batch=min(count or 32, 32))
-    consumer = PushConsumer(group, options, settings=settings, **how)
-    consumer.add_handler(topic, handle, tag, sql=sql)
-    async with consumer:
-        try:
-            while count is None or printed < count:
-                async with asyncio.timeout(timeout):
-                    await came.wait()
-                came.clear()
-        except TimeoutError:
-            pass
-    return printed
-
-
-def _print(message: ReceivedMessage, as_json: bool) -> None:
-    if as_json:
-        echo_json(message_row(message))
-        return
-    tag = f" [{message.tag}]" if message.tag else ""
-    click.echo(f"{message.broker_name}:{message.queue_id}+{message.queue_offset}{tag} {body_text(message.body)}")
 
 
 def _start(text: str) -> Literal["first", "last"] | datetime:

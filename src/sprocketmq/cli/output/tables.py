@@ -32,9 +32,13 @@ def show_one(row: Mapping[str, Any], as_json: bool) -> None:
 
 
 def echo_json(value: Any) -> None:
+    click.echo(json_bytes(value))
+
+
+def json_bytes(value: Any) -> bytes:
     import orjson
 
-    click.echo(orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS))
+    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,0 +1,86 @@
+"""`sprocket consume` in pipes: what was not written was not consumed, and nothing is sent back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.e2e.commands import piped, rows, sprocket
+
+from sprocketmq.client import Message
+from sprocketmq.client.sync import Producer
+from sprocketmq.client.sync_admin import AdminClient
+from sprocketmq.testing import EmbeddedCluster
+
+HOW = [(), ("--orderly",)]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster(conf={"defaultTopicQueueNums": "1"}) as running:
+        yield running
+
+
+def send(server: EmbeddedCluster, topic: str, count: int) -> None:
+    lines = "".join(f"{number}\n" for number in range(count)).encode()
+    assert sprocket(server.nameserver, "send", topic, "-", "--shard", "s", stdin=lines).returncode == 0
+
+
+def place(server: EmbeddedCluster, group: str, topic: str) -> int:
+    """How far the group is, and that nobody has sent anything back."""
+    with AdminClient(server.nameserver) as admin:
+        retries = admin.topics.stats(f"%RETRY%{group}")
+        assert all(offset.max_offset == 0 for offset in retries.values())
+        return sum(offset or 0 for offset in admin.offsets.get(group, topic).values())
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_reader_that_goes_away(server: EmbeddedCluster, how: tuple[str, ...]) -> None:
+    topic, group = f"pipe{len(how)}", f"pipe-g{len(how)}"
+    send(server, topic, 500)
+    code, out, errors = piped(server.nameserver, '"$@" | head -n 3', "consume", topic, "--group", group,
+                              "--from", "first", *how)  # fmt: skip
+    assert (code, errors) == (141, "")
+    assert len(out.splitlines()) == 3
+    assert 3 <= place(server, group, topic) < 500
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_an_output_that_is_full(server: EmbeddedCluster, how: tuple[str, ...]) -> None:
+    topic, group = f"full{len(how)}", f"full-g{len(how)}"
+    send(server, topic, 5)
+    code, _, errors = piped(server.nameserver, '"$@" > /dev/full', "consume", topic, "--group", group,
+                            "--from", "first", *how)  # fmt: skip
+    assert code == 1
+    assert errors.count("\n") == 1
+    assert "No space left" in errors
+    assert place(server, group, topic) == 0
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_as_many_as_were_asked_for(server: EmbeddedCluster, how: tuple[str, ...]) -> None:
+    topic, group = f"count{len(how)}", f"count-g{len(how)}"
+    send(server, topic, 10)
+    for expected in (1, 3):
+        done = sprocket(server.nameserver, "consume", topic, "--group", group, "--from", "first", "-n",
+                        1 if expected == 1 else 2, *how)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert place(server, group, topic) == expected
+
+
+def test_a_reader_that_goes_away_while_nothing_comes(server: EmbeddedCluster) -> None:
+    send(server, "idle", 1)
+    code, out, errors = piped(server.nameserver, '"$@" | head -n 1', "consume", "idle", "--group", "idle-g",
+                              "--from", "first")  # fmt: skip
+    assert (code, out.endswith(" 0\n"), errors) == (141, True, "")
+    assert rows(server.nameserver, "group", "lag", "idle-g")[0]["lag"] == 0
+
+
+def test_what_was_sent_back_comes_again(server: EmbeddedCluster) -> None:
+    send(server, "again", 1)
+    first = sprocket(server.nameserver, "consume", "again", "--group", "again-g", "--from", "first", "-n", "1")
+    assert first.returncode == 0, first.stderr
+    with Producer("tests", server.nameserver) as producer:
+        producer.send(Message("%RETRY%again-g", b"retried"))
+    again = sprocket(server.nameserver, "consume", "again", "--group", "again-g", "-n", "1", "--timeout", "60")
+    assert again.stdout.decode().endswith(" retried\n")
