@@ -64,7 +64,7 @@ def test_topics_and_routes(cluster: EmbeddedCluster) -> None:
 
 def test_finding_a_message(cluster: EmbeddedCluster) -> None:
     ((sent,),) = ok(cluster.nameserver, "send", "cli-find", "needle", "--key", "k7")
-    (found,) = ok(cluster.nameserver, "message", "get", sent["offset id"])
+    (found,) = ok(cluster.nameserver, "message", "get", sent["offset_id"])
     assert found["body"] == "needle"
 
 

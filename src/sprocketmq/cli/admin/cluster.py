@@ -29,6 +29,10 @@ def cluster(options: ClientOptions, as_json: bool) -> None:
     show((_row(status) for status in run_client(fetch())), as_json, empty="no broker has registered")
 
 
+def _ratio(text: str | None) -> float | None:
+    return None if text is None else float(text)
+
+
 def _row(status: BrokerStatus) -> dict[str, Any]:
     known = not status.error
     return {
@@ -37,8 +41,8 @@ def _row(status: BrokerStatus) -> dict[str, Any]:
         "id": status.id,
         "address": status.address,
         "version": status.version,
-        "in/s": status.rate("putTps") if known else None,
-        "out/s": status.rate("getTransferredTps") if known else None,
-        "disk": status.runtime.get("commitLogDiskRatio"),
+        "in_per_second": status.rate("putTps") if known else None,
+        "out_per_second": status.rate("getTransferredTps") if known else None,
+        "disk": _ratio(status.runtime.get("commitLogDiskRatio")),
         "state": "up" if known else status.error,
     }

@@ -60,7 +60,7 @@ async def _rows(
         begin = time.perf_counter()
         await work
         seconds = time.perf_counter() - begin
-        yield {"what": name, "messages": messages, "seconds": round(seconds, 3), "per second": int(messages / seconds)}
+        yield {"what": name, "messages": messages, "seconds": round(seconds, 3), "per_second": int(messages / seconds)}
 
 
 async def _batched(options: ClientOptions, topic: str, body: bytes, count: int) -> None:

@@ -74,7 +74,7 @@ def _row(receipt: SendReceipt) -> dict[str, Any]:
     return {
         "status": receipt.status.name,
         "id": receipt.message_id,
-        "offset id": receipt.offset_message_id,
+        "offset_id": receipt.offset_message_id,
         "broker": receipt.queue.broker_name,
         "queue": receipt.queue.queue_id,
         "offset": receipt.queue_offset,

@@ -12,25 +12,44 @@ if TYPE_CHECKING:
 
 
 def message_row(message: ReceivedMessage) -> dict[str, Any]:
-    """The body is text where it is UTF-8, and `base64:` and the bytes otherwise."""
+    """A body that is not UTF-8 is null, and `body_base64` has it."""
     return {
         "topic": message.topic,
         "broker": message.broker_name,
         "queue": message.queue_id,
         "offset": message.queue_offset,
         "id": message.message_id,
-        "offset id": message.offset_message_id,
+        "offset_id": message.offset_message_id,
         "tag": message.tag,
         "keys": list(message.keys),
+        "born": moment(message.record.born_timestamp),
         "stored": moment(message.record.store_timestamp),
         "tries": message.reconsume_times,
         "properties": dict(message.properties),
-        "body": body_text(message.body),
+        **body_fields(message.body),
     }
 
 
+def message_record(message: ReceivedMessage) -> dict[str, Any]:
+    """The same for a person: one body, and no field that says nothing."""
+    row = message_row(message)
+    row.pop("body_base64", None)
+    return {**row, "body": body_text(message.body)}
+
+
+def body_fields(body: bytes) -> dict[str, str | None]:
+    text = _text(body)
+    return {"body": text} if text is not None else {"body": None, "body_base64": b64encode(body).decode()}
+
+
 def body_text(body: bytes) -> str:
+    """For a line on a terminal."""
+    text = _text(body)
+    return text if text is not None else f"<{len(body)} bytes: {b64encode(body).decode()}>"
+
+
+def _text(body: bytes) -> str | None:
     try:
         return body.decode()
     except UnicodeDecodeError:
-        return "base64:" + b64encode(body).decode()
+        return None

@@ -1,7 +1,15 @@
-"""Rows for people and for programs: a table on a terminal, JSON when asked."""
+"""Rows for people and for programs: a table or records on a terminal, JSON when asked.
+
+A row's keys are snake_case and its values have types: that is what JSON shows, with times as ISO 8601 in UTC with
+milliseconds. A table has the same keys as headings, with blanks, and times in the local zone.
+
+A table that is wider than the terminal is shown as records, one line for each value: nothing is ever cut off.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -9,9 +17,11 @@ from typing import Any
 
 import click
 
+_GAP = "   "
+
 
 def show(rows: Iterable[Mapping[str, Any]], as_json: bool, *, empty: str = "nothing found") -> None:
-    """All rows have the same keys; these head the columns. JSON has the values as they are."""
+    """All rows have the same keys."""
     listed = list(rows)
     if as_json:
         echo_json(listed)
@@ -19,16 +29,18 @@ def show(rows: Iterable[Mapping[str, Any]], as_json: bool, *, empty: str = "noth
     if not listed:
         click.echo(empty, err=True)
         return
-    print_table(list(listed[0]), [[cell(value) for value in row.values()] for row in listed])
+    print_table([heading(key) for key in listed[0]], [[cell(value) for value in row.values()] for row in listed])
 
 
 def show_one(row: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         echo_json(row)
         return
-    width = max((len(key) for key in row), default=0)
-    for key, value in row.items():
-        click.echo(f"{key:<{width}}  {cell(value)}")
+    _print_record([(heading(key), cell(value)) for key, value in row.items()])
+
+
+def heading(key: str) -> str:
+    return key.replace("_", " ")
 
 
 def echo_json(value: Any) -> None:
@@ -38,28 +50,42 @@ def echo_json(value: Any) -> None:
 def json_bytes(value: Any) -> bytes:
     import orjson
 
-    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+    return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return sorted(value) if isinstance(value, (set, frozenset)) else str(value)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """On a terminal as rich draws it; pipes want whole lines, and do not wait for rich to be imported."""
-    if not sys.stdout.isatty():
-        _print_plain(columns, rows)
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for row in rows:
-        table.add_row(*row)
-    Console(markup=False, highlight=False).print(table)
-
-
-def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Pipes get whole lines, however long; a terminal gets records when the lines do not fit."""
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    for row in (columns, ["─" * width for width in widths], *rows):
-        click.echo("   ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+    if sys.stdout.isatty() and sum(widths) + len(_GAP) * (len(widths) - 1) > _terminal_width():
+        for row in rows:
+            _print_record(list(zip(columns, row, strict=True)))
+            click.echo()
+        return
+    rule = ["─" * width for width in widths]
+    for number, row in enumerate((columns, rule, *rows)):
+        line = _GAP.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        click.echo(bold(line) if number == 0 else line)
+
+
+def bold(text: str) -> str:
+    """For terminals; a person who wants plain text sets NO_COLOR."""
+    return text if os.environ.get("NO_COLOR") or not sys.stdout.isatty() else click.style(text, bold=True)
+
+
+def _print_record(pairs: Sequence[tuple[str, str]]) -> None:
+    width = max((len(key) for key, _ in pairs), default=0)
+    for key, value in pairs:
+        click.echo(f"{bold(key.ljust(width))}  {value}")
+
+
+def _terminal_width() -> int:
+    return shutil.get_terminal_size().columns
 
 
 def cell(value: Any) -> str:
@@ -70,13 +96,25 @@ def cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.1f}"
+    if isinstance(value, datetime):
+        return value.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={cell(item)}" for key, item in value.items()) or "-"
     if isinstance(value, (list, tuple, set, frozenset)):
         return ", ".join(cell(item) for item in value) or "-"
     return str(value)
 
 
-def moment(milliseconds: int | None) -> str | None:
-    """A time for people, in the local zone."""
-    if not milliseconds:
-        return None
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+def moment(milliseconds: int | None) -> datetime | None:
+    """A time as RocketMQ tells it; None for never."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds and milliseconds > 0 else None
+
+
+def number(text: str) -> int | float | str:
+    """A figure that came as text, as what it is."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
