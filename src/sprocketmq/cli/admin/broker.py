@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sprocketmq.cli.admin.known import known_broker
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.nearest import did_you_mean
 from sprocketmq.cli.output.tables import show, show_one
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ def status(options: ClientOptions, name: str, as_json: bool) -> None:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_broker(admin, name)
             return await admin.brokers.runtime(name)
 
     show_one(dict(sorted(run_client(fetch()).items())), as_json)
@@ -42,6 +45,7 @@ def config(options: ClientOptions, name: str, key: str | None, value: str | None
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_broker(admin, name)
             if key is not None and value is not None:
                 await admin.brokers.set_config(name, key, value)
             return await admin.brokers.config(name)
@@ -51,7 +55,10 @@ def config(options: ClientOptions, name: str, key: str | None, value: str | None
         if key not in settings:
             from sprocketmq.errors import ConfigError
 
-            raise ConfigError(f"broker {name} has no setting {key}; `sprocket broker config {name}` shows them all")
+            meant = did_you_mean(key, settings)
+            raise ConfigError(
+                f"broker {name} has no setting {key}{meant or '.'} `sprocket broker config {name}` shows them all"
+            )
         settings = {key: settings[key]}
     show_one(dict(sorted(settings.items())), as_json)
 
@@ -67,6 +74,7 @@ def producers(options: ClientOptions, name: str, as_json: bool) -> None:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_broker(admin, name)
             table = (await admin.brokers.producers(name)).data
         return [
             {"group": group, "client": info.client_id, "address": info.remote_ip}
@@ -79,19 +87,30 @@ def producers(options: ClientOptions, name: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("name")
-@click.option("--allow/--forbid", default=False, help="Route producers to it again, or no more.")
+@click.option("--allow/--forbid", default=None, help="Route producers to it again, or no more.")
+@json_option
 @cluster_options
-def writing(options: ClientOptions, name: str, allow: bool) -> None:
-    """Stop (or resume) routing producers to NAME: the way to retire a broker."""
+def writing(options: ClientOptions, name: str, allow: bool | None, as_json: bool) -> None:
+    """Show whether producers are routed to NAME; --forbid keeps them away, which is the way to retire a broker."""
 
-    async def change() -> None:
+    async def change_or_count() -> tuple[int, int]:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
-            await (admin.brokers.add_write_perm(name) if allow else admin.brokers.wipe_write_perm(name))
+            await known_broker(admin, name)
+            if allow is not None:
+                await (admin.brokers.add_write_perm(name) if allow else admin.brokers.wipe_write_perm(name))
+            return await admin.topics.writable(name)
 
-    run_client(change())
-    click.echo(f"producers are {'routed to' if allow else 'kept away from'} {name}")
+    writable, topics = run_client(change_or_count())
+    if as_json:
+        show_one({"broker": name, "writable_topics": writable, "topics": topics}, True)
+    elif allow is not None:
+        click.echo(f"producers are {'routed to' if allow else 'kept away from'} {name}")
+    else:
+        click.echo(
+            f"producers are {'routed to' if writable else 'kept away from'} {name}: {writable} of {topics} topics can be written"
+        )
 
 
 COMMANDS = (status, config, producers, writing)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sprocketmq.cli.admin.known import known_group, known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.output.tables import moment, show
 
@@ -82,6 +83,7 @@ def delete(options: ClientOptions, name: str, clean_offsets: bool, yes: bool) ->
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_group(admin, name)
             return await admin.groups.delete(name, clean_offsets=clean_offsets)
 
     click.echo(f"deleted group {name} on {', '.join(run_client(remove()))}")
@@ -101,6 +103,9 @@ def lag(options: ClientOptions, name: str, topic: str | None, owners: bool, watc
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_group(admin, name)
+            if topic is not None:
+                await known_topic(admin, topic)
             return await admin.groups.lag(name, topic, owners=owners)
 
     _show_lag(run_client(once()), owners, as_json)
@@ -122,10 +127,10 @@ def _lag_row(row: QueueLag, owners: bool) -> dict[str, Any]:
         "topic": row.queue.topic,
         "broker": row.queue.broker_name,
         "queue": row.queue.queue_id,
-        "broker offset": row.broker_offset,
-        "consumer offset": row.consumer_offset,
+        "broker_offset": row.broker_offset,
+        "consumer_offset": row.consumer_offset,
         "lag": row.lag,
-        "last consumed": moment(row.last_consumed_ms),
+        "last_consumed": moment(row.last_consumed_ms),
     }
     return {**shown, "owner": row.owner} if owners else shown
 
@@ -137,15 +142,27 @@ def _lag_row(row: QueueLag, owners: bool) -> dict[str, Any]:
 def members(options: ClientOptions, name: str, as_json: bool) -> None:
     """The consumers of NAME that are connected, and what they subscribe to."""
 
-    async def fetch() -> ConsumerConnection:
+    async def fetch() -> ConsumerConnection | None:
         from sprocketmq.client.admin import AdminClient
+        from sprocketmq.client.errors import Refused
+        from sprocketmq.codes import ResponseCode
 
         async with AdminClient(options) as admin:
-            return await admin.groups.connection(name)
+            await known_group(admin, name)
+            try:
+                return await admin.groups.connection(name)
+            except Refused as error:
+                if error.code != ResponseCode.CONSUMER_NOT_ONLINE:
+                    raise
+                return None
 
     found = run_client(fetch())
+    show(_members(found) if found is not None else (), as_json, empty="no consumer of the group is connected")
+
+
+def _members(found: ConsumerConnection) -> list[dict[str, Any]]:
     subscriptions = [f"{topic}:{data.sub_string}" for topic, data in sorted(found.subscription_table.items())]
-    rows = (
+    return [
         {
             "client": member.client_id,
             "address": member.client_addr,
@@ -153,5 +170,4 @@ def members(options: ClientOptions, name: str, as_json: bool) -> None:
             "subscriptions": subscriptions,
         }
         for member in found.connection_set
-    )
-    show(rows, as_json)
+    ]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sprocketmq.cli.admin.known import known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
-from sprocketmq.cli.output.message_text import message_row
+from sprocketmq.cli.output.message_text import message_record, message_row
 from sprocketmq.cli.output.tables import echo_json, moment, show, show_one
 from sprocketmq.cli.output.times import Moment
+from sprocketmq.errors import SprocketError
 
 if TYPE_CHECKING:
+    from sprocketmq.client.admin import AdminClient
     from sprocketmq.client.admin.messages import Track
     from sprocketmq.client.options import ClientOptions
     from sprocketmq.client.received import ReceivedMessage
     from sprocketmq.client.telemetry.trace_records import TraceRecord
+
+#: As `sprocket consume` and logs tell where a message is.
+_PLACE = re.compile(r"(?:(?P<topic>[^@]+)@)?(?P<broker>[^@]+):(?P<queue>\d+)\+(?P<offset>\d+)")
 
 
 @click.group()
@@ -25,18 +32,18 @@ def message() -> None:
 
 @message.command()
 @click.argument("message_id", metavar="ID")
-@click.option("--topic", help="Needed for the id that the sender gave it.")
+@click.option("--topic", help="Where to look for the id that the sender gave it; else in all topics.")
 @click.option("--track", is_flag=True, help="Also which groups have consumed it.")
 @json_option
 @cluster_options
 def get(options: ClientOptions, message_id: str, topic: str | None, track: bool, as_json: bool) -> None:
-    """One message by its ID."""
+    """One message by its ID: the sender's, the broker's, or its place as BROKER:QUEUE+OFFSET or TOPIC@BROKER:QUEUE+OFFSET."""
 
     async def fetch() -> tuple[ReceivedMessage, list[Track]]:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
-            found = await admin.messages.get(message_id, topic)
+            found = await _get(admin, options.namespace, message_id, topic)
             return found, await admin.messages.track(found) if track else []
 
     found, tracks = run_client(fetch())
@@ -44,9 +51,30 @@ def get(options: ClientOptions, message_id: str, topic: str | None, track: bool,
     if as_json:
         echo_json({**message_row(found), **({"groups": groups} if track else {})})
         return
-    show_one(message_row(found), False)
+    show_one(message_record(found), False)
     if track:
         show(groups, False, empty="no group consumes its topic")
+
+
+async def _get(admin: AdminClient, namespace: str, message_id: str, topic: str | None) -> ReceivedMessage:
+    place = _PLACE.fullmatch(message_id)
+    if place is None:
+        return await admin.messages.get(message_id, topic)
+    name = topic or place["topic"]
+    if name is None:
+        raise click.UsageError(f"{message_id} is a place in a topic: give --topic")
+    return await _at(admin, namespace, name, place["broker"], int(place["queue"]), int(place["offset"]))
+
+
+async def _at(admin: AdminClient, namespace: str, topic: str, broker: str, queue: int, offset: int) -> ReceivedMessage:
+    from sprocketmq.protocol.message_queue import MessageQueue
+    from sprocketmq.protocol.names import with_namespace
+
+    await known_topic(admin, topic)
+    found = await admin.messages.at(MessageQueue(with_namespace(namespace, topic), broker, queue), offset)
+    if found is None:
+        raise SprocketError(f"no message at offset {offset}; `sprocket topic status {topic}` shows what there is")
+    return found
 
 
 @message.command()
@@ -64,11 +92,16 @@ def find(options: ClientOptions, topic: str, key: str, begin: int, end: int, lim
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_topic(admin, topic)
             return await admin.messages.find(topic, key, begin_ms=begin, end_ms=end, limit=limit)
 
-    rows = [message_row(found) for found in run_client(fetch())]
-    shown = rows if as_json else [{name: row[name] for name in row if name != "properties"} for row in rows]
-    show(shown, as_json, empty=f"no message in {topic} has key {key}")
+    found = run_client(fetch())
+    rows = [message_row(each) if as_json else _short(message_record(each)) for each in found]
+    show(rows, as_json, empty=f"no message in {topic} has key {key}")
+
+
+def _short(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in ("properties", "born")}
 
 
 @message.command()
@@ -81,22 +114,14 @@ def find(options: ClientOptions, topic: str, key: str, begin: int, end: int, lim
 def at(options: ClientOptions, topic: str, broker: str, queue: int, offset: int, as_json: bool) -> None:
     """The message at one OFFSET of one QUEUE."""
 
-    async def fetch() -> ReceivedMessage | None:
+    async def fetch() -> ReceivedMessage:
         from sprocketmq.client.admin import AdminClient
-        from sprocketmq.protocol.message_queue import MessageQueue
-        from sprocketmq.protocol.names import with_namespace
 
         async with AdminClient(options) as admin:
-            return await admin.messages.at(
-                MessageQueue(with_namespace(options.namespace, topic), broker, queue), offset
-            )
+            return await _at(admin, options.namespace, topic, broker, queue, offset)
 
     found = run_client(fetch())
-    if found is None:
-        from sprocketmq.errors import SprocketError
-
-        raise SprocketError(f"no message at offset {offset}; `sprocket topic status {topic}` shows what there is")
-    show_one(message_row(found), as_json)
+    show_one(message_row(found) if as_json else message_record(found), as_json)
 
 
 @message.command()

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sprocketmq.cli.admin.known import known_group, known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.output.tables import show
 from sprocketmq.cli.output.times import Moment
+from sprocketmq.errors import SprocketError
 
 if TYPE_CHECKING:
+    from sprocketmq.client.admin import AdminClient
     from sprocketmq.client.admin.offsets import Target
     from sprocketmq.client.options import ClientOptions
     from sprocketmq.protocol.message_queue import MessageQueue
@@ -34,6 +37,8 @@ def get(options: ClientOptions, group: str, topic: str, as_json: bool) -> None:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_topic(admin, topic)
+            await known_group(admin, group)
             return await admin.offsets.get(group, topic)
 
     show(
@@ -62,6 +67,8 @@ def reset(
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_topic(admin, topic)
+            await known_group(admin, group)
             if dry_run:
                 return await admin.offsets.preview(topic, target)
             return await admin.offsets.reset(group, topic, target)
@@ -84,10 +91,20 @@ def clone(options: ClientOptions, source: str, target: str, topic: str) -> None:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_topic(admin, topic)
+            await known_group(admin, source)
+            await known_group(admin, target)
+            await _has_offsets(admin, source, topic)
             await admin.offsets.clone(source, target, topic)
 
     run_client(copy())
     click.echo(f"{target} is where {source} is in {topic}")
+
+
+async def _has_offsets(admin: AdminClient, group: str, topic: str) -> None:
+    """A group that was never in the topic has nothing to give."""
+    if all(at is None for at in (await admin.offsets.get(group, topic)).values()):
+        raise SprocketError(f"group {group} has consumed nothing of {topic}: there is nothing to clone")
 
 
 def _target(end: str | None, when: int | None, number: int | None) -> Target:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sprocketmq.cli.admin.known import known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.output.tables import moment, show
 
@@ -78,6 +79,7 @@ def delete(options: ClientOptions, name: str, cluster: str | None, yes: bool) ->
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_topic(admin, name)
             return await admin.topics.delete(name, cluster=cluster)
 
     click.echo(f"deleted {name} on {', '.join(run_client(remove()))}")
@@ -95,13 +97,14 @@ def route(options: ClientOptions, name: str, as_json: bool) -> None:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_topic(admin, name)
             return await admin.topics.route(name)
 
     found = run_client(fetch())
     rows = (
         {
             "broker": broker, "cluster": found.clusters.get(broker), "id": number, "address": address,
-            "read queues": found.read_counts.get(broker, 0), "write queues": found.write_counts.get(broker, 0),
+            "read_queues": found.read_counts.get(broker, 0), "write_queues": found.write_counts.get(broker, 0),
         }
         for broker, replicas in sorted(found.addresses.items())
         for number, address in sorted(replicas.items())
@@ -122,13 +125,14 @@ def status(options: ClientOptions, name: str, as_json: bool) -> None:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_topic(admin, name)
             return await admin.topics.stats(name)
 
     rows = (
         {
             "broker": queue.broker_name, "queue": queue.queue_id, "min": offset.min_offset, "max": offset.max_offset,
             "messages": offset.max_offset - offset.min_offset,
-            "last write": moment(offset.last_update_timestamp),
+            "last_write": moment(offset.last_update_timestamp),
         }
         for queue, offset in run_client(fetch()).items()
     )  # fmt: skip
@@ -146,6 +150,7 @@ def groups(options: ClientOptions, name: str, as_json: bool) -> None:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_topic(admin, name)
             return await admin.topics.groups(name)
 
     show(({"group": group} for group in run_client(fetch())), as_json, empty=f"no group consumes {name}")
@@ -163,6 +168,7 @@ def perm(options: ClientOptions, name: str, perm: int, broker: str | None) -> No
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
+            await known_topic(admin, name)
             return await admin.topics.set_perm(name, perm, broker=broker)
 
     click.echo(f"{name} has permission {perm} on {', '.join(run_client(change()))}")

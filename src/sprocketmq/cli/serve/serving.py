@@ -17,7 +17,8 @@ from typing import Protocol
 import click
 
 from sprocketmq import logs
-from sprocketmq.config import unknown_keys
+from sprocketmq.cli.nearest import nearest
+from sprocketmq.config import settings_of, unknown_keys
 from sprocketmq.logs import Events
 from sprocketmq.remoting.config import ServerConfig
 
@@ -81,5 +82,11 @@ def start_logging(config: ServerConfig, entries: Mapping[str, str], *tables: typ
     """Open the log, and say which keys of the configuration nobody knows: a typing error must not pass in silence."""
     path = Path(config.log_file).expanduser() if config.log_file else None
     logs.configure(path, config.log_level.value, max_bytes=config.log_file_max_bytes, backups=config.log_file_count)
+    warn_of_unknown_keys(entries, *tables)
+
+
+def warn_of_unknown_keys(entries: Mapping[str, str], *tables: type) -> None:
+    known = [key for table in tables for key in settings_of(table)]
     for key in unknown_keys(entries, *tables):
-        events.warning("unknown configuration key", key=key)
+        meant = nearest(key, known)
+        events.warning("unknown configuration key", key=key, **({} if meant is None else {"did_you_mean": meant}))

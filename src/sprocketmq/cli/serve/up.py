@@ -17,13 +17,15 @@ from pathlib import Path
 import click
 
 from sprocketmq.broker.broker import Broker
-from sprocketmq.cli.serve.serving import Service, serve, start_logging
+from sprocketmq.broker.config import BrokerConfig
+from sprocketmq.cli.serve.serving import Service, serve, start_logging, warn_of_unknown_keys
 from sprocketmq.cli.serve.supervisor import Child, Supervisor
 from sprocketmq.config import from_properties, read_entries
 from sprocketmq.errors import ConfigError
 from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.server import Nameserver
 from sprocketmq.remoting.loop import run
+from sprocketmq.store.files.config import StoreConfig
 
 LOOPBACK = "127.0.0.1"
 #: Between the ports of two brokers: each also takes the two below (VIP) and the one above (replication) its own.
@@ -121,6 +123,8 @@ def make_command(embed: EmbedBroker) -> click.Command:
         more = read_entries(None, options)
         config = _nameserver_config(data, host, nameserver_port)
         start_logging(config, {})
+        if brokers == 1:  # those that are processes of their own warn themselves
+            warn_of_unknown_keys(more, BrokerConfig, StoreConfig)
         nameserver = Nameserver(config)
 
         def plan() -> list[BrokerPlan]:

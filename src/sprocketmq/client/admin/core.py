@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TypeVar
 
 from sprocketmq.client.cluster.instance import ClientInstance
@@ -15,7 +15,7 @@ from sprocketmq.errors import ConfigError
 from sprocketmq.protocol import bodies
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.names import with_namespace
+from sprocketmq.protocol.names import with_namespace, without_namespace
 
 B = TypeVar("B")
 T = TypeVar("T")
@@ -30,6 +30,11 @@ class AdminCore:
     def name(self, name: str) -> str:
         """The full name of a topic or group."""
         return with_namespace(self.instance.options.namespace, name)
+
+    def inside(self, names: Iterable[str]) -> list[str]:
+        """Those of the client's namespace, without it, sorted; all of them when it has none."""
+        namespace = self.instance.options.namespace
+        return sorted(without_namespace(namespace, name) for name in names if with_namespace(namespace, name) == name)
 
     # -- requests ---------------------------------------------------------------------------------------------------
 

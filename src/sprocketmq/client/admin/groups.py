@@ -10,7 +10,7 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.names import group_fault, is_system_group, without_namespace
+from sprocketmq.protocol.names import group_fault, is_system_group
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Groups:
         tables = await self._core.each(await self._core.masters(), self._configs)
         names = {name for table in tables.values() for name in table}
         kept = names if everything else {name for name in names if not is_system_group(name)}
-        return sorted(without_namespace(self._core.instance.options.namespace, name) for name in kept)
+        return self._core.inside(kept)
 
     async def config(self, group: str) -> dict[str, bodies.group.SubscriptionGroupConfig]:
         """Its configuration on each broker that has one."""

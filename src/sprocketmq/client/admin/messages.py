@@ -15,6 +15,7 @@ from sprocketmq.client.received import ReceivedMessage, split_records
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.client.telemetry.trace_records import TraceRecord, parse_records
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.errors import CommandError
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -25,6 +26,7 @@ from sprocketmq.protocol.record.ids import decode_offset_message_id
 TOOLS_GROUP = "TOOLS_CONSUMER"
 FOREVER_MS = 2**63 - 1
 _MOST = 32
+_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,12 @@ class Messages:
         self._core, self._topics, self._groups = core, topics, groups
 
     async def get(self, message_id: str, topic: str | None = None) -> ReceivedMessage:
-        """By the broker's id, or, with a topic, by the sender's. Raises Refused when there is no such message."""
+        """By the broker's id or the sender's; without a topic the sender's is looked for in all of them.
+
+        Raises Refused when there is no such message.
+        """
+        if topic is None and await self._is_sender_id(message_id):
+            return await self._search(message_id)
         if topic is not None:
             found = await self._query(topic, message_id, 0, FOREVER_MS, _MOST, unique=True)
             same = [message for message in found if message.message_id == message_id]
@@ -90,6 +97,37 @@ class Messages:
         )
         answer = await self._core.call(host_text(host), RequestCode.CONSUME_MESSAGE_DIRECTLY, header)
         return codec.decode(bodies.running_info.ConsumeMessageDirectlyResult, answer.body)
+
+    async def _is_sender_id(self, message_id: str) -> bool:
+        """Both look alike: the broker's begins with the address of a broker of the cluster."""
+        try:
+            host, _ = decode_offset_message_id(message_id)
+            address = host_text(host)
+        except CommandError:
+            return True
+        info = await self._core.cluster()
+        return all(address not in data.broker_addrs.values() for data in info.broker_addr_table.values())
+
+    async def _search(self, message_id: str) -> ReceivedMessage:
+        """In the users' topics first: retry and dead-letter topics hold copies."""
+        users = await self._topics.names()
+        others = [name for name in await self._topics.names(everything=True) if name not in users]
+        for names in (users, others):
+            found = await self._in_topics(message_id, names)
+            if found:
+                return max(found, key=lambda message: message.record.store_timestamp)
+        raise Refused(ResponseCode.NO_MESSAGE, f"no message {message_id} in any topic")
+
+    async def _in_topics(self, message_id: str, topics: list[str]) -> list[ReceivedMessage]:
+        few = asyncio.Semaphore(_AT_ONCE)
+
+        async def ask(topic: str) -> list[ReceivedMessage]:
+            async with few:
+                return await self._query(topic, message_id, 0, FOREVER_MS, _MOST, unique=True)
+
+        answers = await asyncio.gather(*(ask(topic) for topic in topics), return_exceptions=True)
+        listed = [answer for answer in answers if isinstance(answer, list)]
+        return [message for answer in listed for message in answer if message.message_id == message_id]
 
     async def _view(self, message_id: str) -> ReceivedMessage:
         host, offset = decode_offset_message_id(message_id)

@@ -25,7 +25,10 @@ class Offsets:
     async def get(self, group: str, topic: str) -> dict[MessageQueue, int | None]:
         """What the group has committed in every queue of the topic; None where it has nothing."""
         full, queues = self._core.name(group), (await self._core.route(topic)).read_queues
-        found = await asyncio.gather(*(queue_offsets.committed(self._core.instance, full, queue) for queue in queues))
+        instance = self._core.instance
+        found = await asyncio.gather(
+            *(queue_offsets.committed(instance, full, queue, only_committed=True) for queue in queues)
+        )
         return dict(zip(queues, found, strict=True))
 
     async def preview(self, topic: str, target: Target) -> dict[MessageQueue, int]:

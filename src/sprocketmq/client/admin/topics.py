@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from sprocketmq.client.admin.core import AdminCore, one_target
@@ -11,7 +12,7 @@ from sprocketmq.codes import RequestCode
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.names import is_dlq_topic, is_retry_topic, is_system_topic, topic_fault, without_namespace
+from sprocketmq.protocol.names import is_dlq_topic, is_retry_topic, is_system_topic, topic_fault
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 
@@ -28,7 +29,7 @@ class Topics:
             cluster = await self._core.cluster()
             own = cluster.broker_addr_table.keys() | cluster.cluster_addr_table.keys()
             names = frozenset(name for name in names if _is_users(name) and name not in own)
-        return sorted(without_namespace(self._core.instance.options.namespace, name) for name in names)
+        return self._core.inside(names)
 
     async def route(self, topic: str) -> Route:
         return await self._core.route(topic)
@@ -92,6 +93,13 @@ class Topics:
             ),
         )
         return dict(sorted(pair for table in tables.values() for pair in table.offset_table.items()))
+
+    async def writable(self, broker_name: str) -> tuple[int, int]:
+        """How many topics producers may send to on a broker, and how many it has."""
+        names = await self.names(everything=True)
+        found = await asyncio.gather(*(self._core.route(name) for name in names), return_exceptions=True)
+        routes = [route for route in found if isinstance(route, Route) and broker_name in route.addresses]
+        return sum(1 for route in routes if route.write_counts.get(broker_name, 0) > 0), len(routes)
 
     async def config(self, topic: str) -> dict[str, bodies.topic.TopicConfig]:
         """Its configuration on each broker."""

@@ -65,10 +65,19 @@ async def earliest_store_time(instance: ClientInstance, queue: MessageQueue) -> 
     return timestamp if timestamp > 0 else None
 
 
-async def committed(instance: ClientInstance, group: str, queue: MessageQueue) -> int | None:
-    """Where the group goes on in the queue; None when it has committed nothing there."""
+async def committed(
+    instance: ClientInstance, group: str, queue: MessageQueue, *, only_committed: bool = False
+) -> int | None:
+    """Where the group goes on in the queue; None when it has committed nothing there.
+
+    A broker says 0 of a young queue that the group was never in, unless it is asked for what was committed only.
+    """
     header = QueryConsumerOffsetRequestHeader(
-        consumer_group=group, topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name
+        consumer_group=group,
+        topic=queue.topic,
+        queue_id=queue.queue_id,
+        set_zero_if_not_found=False if only_committed else None,
+        bname=queue.broker_name,
     )
     address = await instance.address_of(queue)
     answer = await instance.ask(address, RequestCode.QUERY_CONSUMER_OFFSET, header)
