@@ -1,4 +1,4 @@
-"""Commands that show and change a cluster, as scripts run them: exit codes, and what is said of names that are not there."""
+"""Commands that show and change a cluster, as scripts run them: exit codes, and names that are not there."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.cluster_options import CountCommand, cluster_options, json_option, run_client
 from sprocketmq.cli.output.tables import show
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 PULL_BATCH = 1024
 
 
-@click.command()
-@click.option("-n", "--count", default=200_000, show_default=True, type=click.IntRange(1), help="Messages.")
+@click.command(cls=CountCommand)
+@click.option("-c", "--count", default=200_000, show_default=True, type=click.IntRange(1), help="Messages.")
 @click.option("--size", default=128, show_default=True, type=click.IntRange(1), help="Bytes in a body.")
 @click.option("--in-flight", default=64, show_default=True, type=click.IntRange(1), help="Of the sends one by one.")
 @click.option("--topic", help="A topic to use; otherwise one is made, and removed at the end.")

@@ -1,51 +1,89 @@
-"""`sprocket consume`: print messages as they come, as a member of a group."""
+"""`sprocket consume`: print messages as they come, as a member of a group or without one."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
-from sprocketmq.cli.cluster_options import cluster_options, run_client
-from sprocketmq.cli.messages.group_reader import Membership, read_as_member
+from sprocketmq.cli.cluster_options import CountCommand, cluster_options, run_client
+from sprocketmq.cli.completion import GROUP, TOPIC
 from sprocketmq.cli.messages.limits import Limits
-from sprocketmq.cli.output.message_writer import MessageWriter, as_line
-from sprocketmq.cli.output.message_writer import as_json as as_json_line
+from sprocketmq.cli.messages.starts import group_start, parse_start
+from sprocketmq.cli.output.message_format import compile_format
+from sprocketmq.cli.output.message_writer import MessageWriter, Render, as_body, as_json_line, as_line
 
 if TYPE_CHECKING:
     from sprocketmq.client.options import ClientOptions
 
+_FIELDS = r"""
+Fields of --format:
 
-@click.command()
-@click.argument("topic")
-@click.option("--group", required=True, help="The consumer group; its members share the messages.")
+\b
+  %t topic   %b broker    %q queue   %o offset   %i id      %I offset id
+  %s body    %S its size  %k keys    %g tag      %n tries   %h properties
+  %T stored, milliseconds %d stored, ISO 8601    %{NAME} one property
+  %% a percent sign, \n \t \r \0 \\ \xHH as in C
+"""
+
+
+@click.command(cls=CountCommand, epilog=_FIELDS)
+@click.argument("topic", type=TOPIC)
+@click.option("--group", type=GROUP, help="The consumer group; its members share the messages. Without one, nobody "
+              "notices that you read.")  # fmt: skip
 @click.option("--tag", default="*", show_default=True, help="Such as 'new || paid'.")
 @click.option("--sql", help="An SQL92 expression over the properties.")
-@click.option("--from", "start", default="last", show_default=True, metavar="first|last|TIME",
-              help="Where a group begins that has consumed nothing yet.")  # fmt: skip
-@click.option("-n", "--count", type=click.IntRange(1), help="End after so many messages.")
+@click.option("--from", "start", metavar="first|last|-N|OFFSET|TIME",
+              help="Where to begin; with a group, where one begins that has consumed nothing yet.  [default: last; "
+              "first with --exit-at-end]")  # fmt: skip
+@click.option("--queue", "queues", multiple=True, type=click.IntRange(0), help="Only this queue; without a group.")
+@click.option("-c", "--count", type=click.IntRange(1), help="End after so many messages.")
 @click.option("--timeout", type=click.FloatRange(0), metavar="SECONDS", help="End when nothing came for so long.")
+@click.option("-e", "--exit-at-end", is_flag=True, help="End behind what is there now.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@click.option("--raw", is_flag=True, help="Bodies only, one per line.")
+@click.option("-f", "--format", "form", metavar="TEXT", help=r"Such as '%t %o %k %s\n'; see below.")
 @click.option("--broadcast", is_flag=True, help="All messages, not a share of them.")
 @click.option("--orderly", is_flag=True, help="One after the other in each queue.")
 @click.option("--pop", is_flag=True, help="Let the broker hand messages out one by one.")
 @cluster_options
 def consume(
-    options: ClientOptions, topic: str, group: str, tag: str, sql: str | None, start: str, count: int | None,
-    timeout: float | None, as_json: bool, broadcast: bool, orderly: bool, pop: bool,
+    options: ClientOptions, topic: str, group: str | None, tag: str, sql: str | None, start: str | None,
+    queues: tuple[int, ...], count: int | None, timeout: float | None, exit_at_end: bool, as_json: bool, raw: bool,
+    form: str | None, broadcast: bool, orderly: bool, pop: bool,
 ) -> None:  # fmt: skip
     """Print the messages of TOPIC as they come; ^C ends it and keeps the group's place."""
-    if pop and (broadcast or orderly):
-        raise click.UsageError("--pop goes neither with --broadcast nor with --orderly")
-    member = Membership(group, topic, tag, sql, _start(start), broadcast, orderly, pop)
-    writer = MessageWriter(as_json_line if as_json else as_line)
-    run_client(_look_for(options, topic))
-    seen = run_client(read_as_member(options, member, Limits(count, timeout), writer))
+    begin = start or ("first" if exit_at_end else "last")
+    writer, limits = MessageWriter(_render(as_json, raw, form)), Limits(count, timeout)
+    if group is None:
+        from sprocketmq.cli.messages.topic_reader import Reading, read_topic
+
+        if broadcast or orderly or pop:
+            raise click.UsageError("--broadcast, --orderly and --pop need a --group")
+        reading = Reading(topic, tag, sql, parse_start(begin), frozenset(queues), exit_at_end)
+        seen = run_client(read_topic(options, reading, limits, writer))
+    else:
+        from sprocketmq.cli.messages.group_reader import Membership, read_as_member
+
+        if pop and (broadcast or orderly):
+            raise click.UsageError("--pop goes neither with --broadcast nor with --orderly")
+        if queues:
+            raise click.UsageError("--queue is for reading without a --group: members share the queues")
+        member = Membership(group, topic, tag, sql, group_start(begin), exit_at_end, broadcast, orderly, pop)
+        run_client(_look_for(options, topic))
+        seen = run_client(read_as_member(options, member, limits, writer))
     if writer.is_closed:
         raise BrokenPipeError
     if count is not None and seen < count:
         click.echo(f"{seen} of {count} messages came", err=True)
+
+
+def _render(as_json: bool, raw: bool, form: str | None) -> Render:
+    if as_json + raw + (form is not None) > 1:
+        raise click.UsageError("give one of --json, --raw and --format")
+    if form is not None:
+        return compile_format(form)
+    return as_json_line if as_json else as_body if raw else as_line
 
 
 async def _look_for(options: ClientOptions, topic: str) -> None:
@@ -58,15 +96,3 @@ async def _look_for(options: ClientOptions, topic: str) -> None:
             await admin.topics.route(topic)
         except NoRoute:
             click.echo(f"topic {topic} is not there yet: waiting for it (`sprocket topic list` shows all)", err=True)
-
-
-def _start(text: str) -> Literal["first", "last"] | datetime:
-    if text == "first":
-        return "first"
-    if text == "last":
-        return "last"
-    try:
-        when = datetime.fromtimestamp(int(text) / 1000, UTC) if text.isdecimal() else datetime.fromisoformat(text)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not first, last, milliseconds or a date and time") from None
-    return when

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Literal
 
 from sprocketmq.cli.messages.limits import Limits
 from sprocketmq.cli.output.message_writer import MessageWriter
+from sprocketmq.errors import ConfigError
 
 if TYPE_CHECKING:
     from sprocketmq.client.options import ClientOptions
     from sprocketmq.client.pull.consumer import PullConsumer
     from sprocketmq.client.received import ReceivedMessage
+    from sprocketmq.protocol.message_queue import MessageQueue
 
 Start = Literal["first", "last"] | datetime
 
@@ -34,6 +36,7 @@ class Membership:
     tag: str = "*"
     sql: str | None = None
     start: Start = "last"
+    exit_at_end: bool = False
     broadcast: bool = False
     orderly: bool = False
     pop: bool = False
@@ -45,6 +48,8 @@ class Membership:
 
 async def read_as_member(options: ClientOptions, member: Membership, limits: Limits, writer: MessageWriter) -> int:
     """The number of messages written."""
+    if member.exit_at_end and member.is_handed:
+        raise ConfigError("--exit-at-end goes with a plain --group, or with none")
     return await (_handed if member.is_handed else _polled)(options, member, limits, writer)
 
 
@@ -56,11 +61,23 @@ async def _polled(options: ClientOptions, member: Membership, limits: Limits, wr
         await consumer.subscribe(member.topic, member.tag, sql=member.sql)
         await _subscribe_to_retries(consumer)
         pace = limits.begin()
+        ends = await _ends(consumer) if member.exit_at_end else None
         while not pace.is_over and not writer.is_closed:
             for message in await consumer.poll(1, pace.patience):
                 writer.write(message)
                 pace.count()
+            if ends is not None and _is_at_end(consumer, ends):
+                break
     return pace.seen
+
+
+async def _ends(consumer: PullConsumer) -> dict[MessageQueue, int]:
+    return {queue: await consumer.end_offset(queue) for queue in consumer.assignment()}
+
+
+def _is_at_end(consumer: PullConsumer, ends: dict[MessageQueue, int]) -> bool:
+    """Of the queues that are still ours."""
+    return all(consumer.position(queue) >= ends[queue] for queue in consumer.assignment() if queue in ends)
 
 
 async def _subscribe_to_retries(consumer: PullConsumer) -> None:

@@ -1,73 +1,140 @@
-"""`sprocket send`: one message, or one per line of the standard input."""
+"""`sprocket send`: one message, whole files, or one message per line of the standard input."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.cluster_options import CountCommand, cluster_options, json_option, run_client
+from sprocketmq.cli.completion import TOPIC
+from sprocketmq.cli.messages.input_lines import input_lines
+from sprocketmq.cli.messages.sending import Item, Sent, send_all
 from sprocketmq.cli.output.tables import show
 
 if TYPE_CHECKING:
-    from sprocketmq.client.message import SendReceipt
+    from sprocketmq.client.message import Message, SendReceipt
     from sprocketmq.client.options import ClientOptions
 
+#: As many receipts are shown as a table; of more only their number.
+SHOWN = 20
 
-@click.command()
-@click.argument("topic")
+#: Makes a message of a body and, where the line has one, a key.
+Make = Callable[[bytes, "str | None"], "Message"]
+
+
+@click.command(cls=CountCommand)
+@click.argument("topic", type=TOPIC)
 @click.argument("body", required=False)
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="A file that is the body, whatever is in it; `-` is the standard input. May be repeated.",
+)
 @click.option("--tag", help="The message's tag.")
 @click.option("--key", "keys", multiple=True, help="A key to find it by; may be given more than once.")
+@click.option("-K", "--key-delimiter", metavar="TEXT", help="Each line of the input is KEY, TEXT, BODY.")
 @click.option("--property", "properties", multiple=True, metavar="KEY=VALUE", help="A property; more than once.")
 @click.option("--delay-level", default=0, type=click.IntRange(0, 18), help="1 (1 s) to 18 (2 h).")
-@click.option("--delay", type=float, metavar="SECONDS", help="Deliver it so much later.")
+@click.option("--delay", type=click.FloatRange(0), metavar="SECONDS", help="Deliver it so much later.")
 @click.option("--shard", help="Messages with one shard key stay in order.")
-@click.option("-n", "--count", default=1, show_default=True, type=click.IntRange(1), help="Send it so many times.")
+@click.option("-c", "--count", default=1, show_default=True, type=click.IntRange(1), help="Send it so many times.")
+@click.option(
+    "--timeout",
+    default=10.0,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="For each message.",
+)
 @click.option("--group", default="sprocket-send", show_default=True, help="The producer group.")
 @json_option
 @cluster_options
 def send(
-    options: ClientOptions, topic: str, body: str | None, tag: str | None, keys: tuple[str, ...],
-    properties: tuple[str, ...], delay_level: int, delay: float | None, shard: str | None, count: int, group: str,
-    as_json: bool,
+    options: ClientOptions, topic: str, body: str | None, files: tuple[Path, ...], tag: str | None,
+    keys: tuple[str, ...], key_delimiter: str | None, properties: tuple[str, ...], delay_level: int,
+    delay: float | None, shard: str | None, count: int, timeout: float, group: str, as_json: bool,
 ) -> None:  # fmt: skip
-    """Send BODY to TOPIC. With `-`, or without a BODY, each line of the standard input is a message."""
+    """Send BODY to TOPIC. Without a BODY, or with `-`, each line of the input is a message, sent as it comes."""
+    if tag is not None and "||" in tag:
+        raise click.BadParameter(f"--tag {tag!r}: || joins tags where they are subscribed to; a message has one")
+    if files and body is not None:
+        raise click.UsageError("give a BODY or a --file, not both")
     how: dict[str, Any] = {
-        "tag": tag, "keys": list(keys), "properties": dict(_pair(text) for text in properties),
-        "delay_level": delay_level, "sharding_key": shard,
-        "delay": None if delay is None else timedelta(seconds=delay),
+        "tag": tag, "properties": dict(_pair(text) for text in properties), "delay_level": delay_level,
+        "sharding_key": shard, "delay": None if delay is None else timedelta(seconds=delay),
     }  # fmt: skip
-    receipts = run_client(_send(options, group, topic, _bodies(body, count), how))
-    if as_json or len(receipts) <= 20:
-        show((_row(receipt) for receipt in receipts), as_json, empty="nothing to send")
-    else:
-        click.echo(f"sent {len(receipts)} messages to {topic}")
 
+    def make(content: bytes, key: str | None) -> Message:
+        from sprocketmq.client.message import Message
 
-async def _send(
-    options: ClientOptions, group: str, topic: str, bodies: Iterator[bytes], how: dict[str, Any]
-) -> list[SendReceipt]:
-    """In order, with automatic batching: a large file is sent as it is read."""
-    from sprocketmq.client.message import Message
-    from sprocketmq.client.producer.producer import Producer
+        return Message(topic, content, keys=[*keys, *([] if key is None else [key])], **how)
 
-    async with Producer(group, options) as producer:
-        futures = await producer.enqueue_all(Message(topic, body, **how) for body in bodies)
-        await producer.flush()
-        return [await future for future in futures]
-
-
-def _bodies(body: str | None, count: int) -> Iterator[bytes]:
+    items = _lines(make, key_delimiter)
     if body is not None and body != "-":
-        yield from (body.encode() for _ in range(count))
-        return
-    for line in sys.stdin.buffer:
-        if text := line.rstrip(b"\r\n"):
-            yield text
+        items = _same(make(body.encode(), None), count)
+    elif files:
+        items = _files(make, files, count)
+    elif sys.stdin.isatty():
+        click.echo("one message per line; ^D ends, ^C stops", err=True)
+    _send(options, group, topic, items, timeout, as_json)
+
+
+def _send(
+    options: ClientOptions, group: str, topic: str, items: AsyncIterator[Item], timeout: float, as_json: bool
+) -> None:
+    sent = Sent(None if as_json else SHOWN + 1)
+    try:
+        run_client(send_all(options, group, items, timeout, sent))
+    except Exception:
+        if sent.count:
+            click.echo(f"sent {sent.count} messages to {topic} before this:", err=True)
+        raise
+    if as_json or sent.count <= SHOWN:
+        show((_row(receipt) for receipt in sent.receipts), as_json, empty="nothing to send")
+    else:
+        click.echo(f"sent {sent.count} messages to {topic}")
+
+
+async def _same(message: Message, count: int) -> AsyncIterator[Item]:
+    for _ in range(count):
+        yield message, ""
+
+
+async def _files(make: Make, files: tuple[Path, ...], count: int) -> AsyncIterator[Item]:
+    for file in files:
+        content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        async for message, _ in _same(make(content, None), count):
+            yield message, str(file)
+
+
+async def _lines(make: Make, delimiter: str | None) -> AsyncIterator[Item]:
+    """An empty line cannot be a message: RocketMQ has no empty bodies."""
+    number = 0
+    async for line in input_lines():
+        number += 1
+        key, body = _split(line, delimiter, number)
+        if body:
+            yield make(body, key), f"line {number}"
+        else:
+            click.echo(f"line {number} has no body and is not sent", err=True)
+
+
+def _split(line: bytes, delimiter: str | None, number: int) -> tuple[str | None, bytes]:
+    if delimiter is None or not line:
+        return None, line
+    key, found, body = line.partition(delimiter.encode())
+    if not found or not key:
+        from sprocketmq.errors import ConfigError
+
+        raise ConfigError(f"line {number}: no key before {delimiter!r}")
+    return key.decode(errors="replace"), body
 
 
 def _row(receipt: SendReceipt) -> dict[str, Any]:

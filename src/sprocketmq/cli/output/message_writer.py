@@ -44,5 +44,9 @@ def as_line(message: ReceivedMessage) -> bytes:
     return f"{place}{tag} {body_text(message.body)}\n".encode()
 
 
-def as_json(message: ReceivedMessage) -> bytes:
+def as_json_line(message: ReceivedMessage) -> bytes:
     return json_bytes(message_row(message)) + b"\n"
+
+
+def as_body(message: ReceivedMessage) -> bytes:
+    return message.body + b"\n"

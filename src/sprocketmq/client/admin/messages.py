@@ -11,7 +11,7 @@ from sprocketmq.client.admin.topics import Topics
 from sprocketmq.client.cluster.pull_request import PullRequest, PullStatus, pull
 from sprocketmq.client.cluster.requests import request
 from sprocketmq.client.errors import ClientError, Refused
-from sprocketmq.client.received import ReceivedMessage, split_records
+from sprocketmq.client.received import ReceivedMessage, inside, split_records
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.client.telemetry.trace_records import TraceRecord, parse_records
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -26,6 +26,7 @@ from sprocketmq.protocol.record.ids import decode_offset_message_id
 TOOLS_GROUP = "TOOLS_CONSUMER"
 FOREVER_MS = 2**63 - 1
 _MOST = 32
+_READ = 256
 _AT_ONCE = 32
 
 
@@ -74,6 +75,18 @@ class Messages:
         if result.status is not PullStatus.FOUND:
             return None
         return next((message for message in result.messages() if message.queue_offset == offset), None)
+
+    async def read(
+        self, queue: MessageQueue, offset: int, subscription: Subscription, *, wait: float = 0.0
+    ) -> tuple[list[ReceivedMessage], int]:
+        """Messages of a queue from `offset` on, and where to read on; no group is asked and nothing is committed.
+
+        With `wait` the broker holds the request for so many seconds when there is nothing.
+        """
+        asked = PullRequest(queue, offset, subscription, _READ, suspend=wait)
+        result = await pull(self._core.instance, TOOLS_GROUP, asked)
+        found = subscription.select(result.messages()) if result.data else []
+        return inside(self._core.instance.options.namespace, found), result.next_offset
 
     async def track(self, message: ReceivedMessage) -> list[Track]:
         """Which groups have consumed it, judged by how far they are in its queue."""

@@ -1,0 +1,100 @@
+"""Sends a stream of messages in order, with automatic batching, and keeps their receipts in order.
+
+A message that cannot be sent ends it: those before it are sent, those behind it are not, and the error names its line.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from sprocketmq.errors import SprocketError
+
+if TYPE_CHECKING:
+    from sprocketmq.client.message import Message, SendReceipt
+    from sprocketmq.client.options import ClientOptions
+    from sprocketmq.client.producer.producer import Producer
+    from sprocketmq.client.producer.receipts import ReceiptFuture
+
+
+@dataclass(slots=True)
+class Sent:
+    """What has a receipt. Of endless input no more than `keep` receipts are kept."""
+
+    keep: int | None = None
+    count: int = 0
+    receipts: list[SendReceipt] = field(default_factory=list)
+
+    def add(self, receipt: SendReceipt) -> None:
+        self.count += 1
+        if self.keep is None or len(self.receipts) < self.keep:
+            self.receipts.append(receipt)
+
+
+E = TypeVar("E", bound=Exception)
+
+#: Messages that are on their way, and their names.
+Flights = deque[tuple["ReceiptFuture", str]]
+
+#: A message, and what to call it in an error: `line 3`, or nothing.
+Item = tuple["Message", str]
+
+
+async def send_all(options: ClientOptions, group: str, items: AsyncIterator[Item], timeout: float, sent: Sent) -> None:
+    from sprocketmq.client.producer.producer import Producer
+    from sprocketmq.client.settings import Batching, ProducerSettings
+
+    settings = ProducerSettings(send_timeout=timeout, batching=Batching(delivery_timeout=timeout))
+    flights: Flights = deque()
+    async with Producer(group, options, settings=settings) as producer:
+        try:
+            async for message, name in items:
+                await _submit(producer, message, name, flights)
+                while flights and flights[0][0].done():
+                    _land(flights.popleft(), sent)
+        finally:
+            await producer.flush()
+            failures = _land_all(flights, sent)
+        if failures:
+            raise failures[0]
+
+
+async def _submit(producer: Producer, message: Message, name: str, flights: Flights) -> None:
+    from sprocketmq.client.errors import InvalidMessage
+
+    if producer.is_full:
+        await producer.room()
+    most = producer.settings.max_message_bytes
+    try:
+        if len(message.body) > most:  # known before the next one leaves
+            raise InvalidMessage(f"the body has {len(message.body)} bytes, more than {most}")
+        flights.append((producer.submit(message), name))
+    except InvalidMessage as error:
+        raise _named(error, name) from None
+
+
+def _land_all(flights: Flights, sent: Sent) -> list[SprocketError]:
+    """Every receipt is asked for, so that the client has no reason to tell of one itself."""
+    failures = []
+    for flight in flights:
+        try:
+            _land(flight, sent)
+        except SprocketError as error:
+            failures.append(error)
+    return failures
+
+
+def _land(flight: tuple[ReceiptFuture, str], sent: Sent) -> None:
+    future, name = flight
+    try:
+        sent.add(future.result())
+    except SprocketError as error:
+        raise _named(error, name) from None
+
+
+def _named(error: E, name: str) -> E:
+    if name:
+        error.args = (f"{name}: {error}", *error.args[1:])
+    return error

@@ -1,0 +1,42 @@
+"""What a key of a broker's configuration means, as its table says it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sprocketmq.config import Setting
+
+
+def broker_settings() -> dict[str, Setting]:
+    """Every key of a broker.conf."""
+    from sprocketmq.broker.config import BrokerConfig
+    from sprocketmq.config import settings_of
+    from sprocketmq.store.files.config import StoreConfig
+
+    return {**settings_of(BrokerConfig), **settings_of(StoreConfig)}
+
+
+def explain(key: str) -> dict[str, Any]:
+    """Its meaning, type, default and bounds; ConfigError when there is no such key."""
+    from sprocketmq.cli.nearest import did_you_mean
+    from sprocketmq.errors import ConfigError
+
+    settings = broker_settings()
+    if key not in settings:
+        meant = did_you_mean(key, settings)
+        raise ConfigError(
+            f"a broker has no setting {key}{meant or '.'} `sprocket broker config --explain all` lists all"
+        )
+    row = settings[key]
+    is_choice = issubclass(row.kind, Enum)
+    return {
+        "key": key,
+        "meaning": row.doc,
+        "type": " | ".join(row.kind.__members__) if is_choice else row.kind.__name__.lower(),
+        "default": row.default.name if isinstance(row.default, Enum) else row.default,
+        "at_least": row.low,
+        "at_most": row.high,
+        "while_running": row.runtime,
+    }
