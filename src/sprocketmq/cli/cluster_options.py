@@ -1,50 +1,158 @@
-"""What the commands that talk to a cluster share: where it is, how to run them, and what to say when it fails."""
+"""What the commands that talk to a cluster share: where it is, how to run them, and what to say when it fails.
+
+An option's value comes from the command line, else from the environment, else from the profile, else from its default.
+Secrets need not be on the command line, where other users of the machine see them: they come from SPROCKET_SECRET_KEY
+and SPROCKET_TOKEN, or from files.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sprocketmq.cli.completion import PROFILE
+
 if TYPE_CHECKING:
-    from sprocketmq.client.options import ClientOptions
+    import ssl
+
+    from sprocketmq.client import errors
+    from sprocketmq.client.options import ClientOptions, Credentials
 
 DEFAULT_NAMESERVER = "127.0.0.1:9876"
 
 C = TypeVar("C", bound=Callable[..., Any])
 T = TypeVar("T")
 
+_OPTIONS = (
+    click.option("--profile", type=PROFILE, envvar="SPROCKET_PROFILE", help="A cluster of `sprocket profile list`."),
+    click.option("-n", "--nameserver", envvar=["SPROCKET_NAMESERVER", "NAMESRV_ADDR"], show_envvar=True,
+                 show_default=DEFAULT_NAMESERVER, help="HOST:PORT, several separated by ';'."),
+    click.option("--namespace", envvar="SPROCKET_NAMESPACE", help="The namespace of topics and groups."),
+    click.option("--access-key", envvar="SPROCKET_ACCESS_KEY", help="For clusters with access control."),
+    click.option("--secret-key", envvar="SPROCKET_SECRET_KEY",
+                 help="Belongs to it. Better in SPROCKET_SECRET_KEY or a file: others see the command line."),
+    click.option("--secret-key-file", envvar="SPROCKET_SECRET_KEY_FILE", help="A file that holds the secret key."),
+    click.option("--token", envvar="SPROCKET_TOKEN", help="The security token of temporary keys."),
+    click.option("--token-file", envvar="SPROCKET_TOKEN_FILE", help="A file that holds it."),
+    click.option("--tls/--no-tls", default=None, envvar="SPROCKET_TLS", help="Encrypt every connection."),
+    click.option("--tls-ca", envvar="SPROCKET_TLS_CA", help="Certificates to trust, PEM; else the system's."),
+    click.option("--tls-cert", envvar="SPROCKET_TLS_CERT", help="Our own certificate, PEM."),
+    click.option("--tls-key", envvar="SPROCKET_TLS_KEY", help="Its key, PEM, when it is a file of its own."),
+    click.option("--tls-verify/--tls-no-verify", default=None, help="Whether the servers must prove who they are."),
+)  # fmt: skip
+_NAMES = (
+    "profile", "nameserver", "namespace", "access_key", "secret_key", "secret_key_file", "token", "token_file", "tls",
+    "tls_ca", "tls_cert", "tls_key", "tls_verify",
+)  # fmt: skip
+
 
 def cluster_options(command: C) -> C:
-    """--nameserver, --namespace and credentials; the command gets them as one `options` argument."""
+    """--nameserver and all that belongs to it; the command gets them as one `options` argument."""
 
     @functools.wraps(command)
-    def wrapped(nameserver: str, namespace: str, access_key: str | None, secret_key: str | None, **more: Any) -> Any:
-        return command(options=_options(nameserver, namespace, access_key, secret_key), **more)
+    def wrapped(**given: Any) -> Any:
+        connecting = {name: given.pop(name) for name in _NAMES}
+        return command(options=options_of(connecting), **given)
 
     decorated: Any = wrapped
-    for option in reversed((
-        click.option("--nameserver", envvar=["SPROCKET_NAMESERVER", "NAMESRV_ADDR"], default=DEFAULT_NAMESERVER,
-                     show_default=True, show_envvar=True, help="HOST:PORT, several separated by ';'."),
-        click.option("--namespace", default="", help="The namespace of topics and groups."),
-        click.option("--access-key", envvar="SPROCKET_ACCESS_KEY", help="For clusters with access control."),
-        click.option("--secret-key", envvar="SPROCKET_SECRET_KEY", help="For clusters with access control."),
-    )):  # fmt: skip
+    for option in reversed(_OPTIONS):
         decorated = option(decorated)
     result: C = decorated
     return result
 
 
-def _options(nameserver: str, namespace: str, access_key: str | None, secret_key: str | None) -> ClientOptions:
-    from sprocketmq.client.options import ClientOptions, Credentials
+def options_of(given: Mapping[str, Any]) -> ClientOptions:
+    """The client's options; what is None in `given` is the profile's to say."""
+    from sprocketmq.cli.profiles import file
+    from sprocketmq.client.options import ClientOptions
     from sprocketmq.errors import ConfigError
 
+    profiles = file.load()
+    chosen = given.get("profile") or profiles.current
+    values = {**(profiles.get(chosen) if chosen else {}), **{k: v for k, v in given.items() if v not in (None, "")}}
+    nameserver = values.get("nameserver") or DEFAULT_NAMESERVER
+    if nameserver.startswith(("http:", "https:")):
+        raise ConfigError(f"nameserver {nameserver!r} is not HOST:PORT")
+    return ClientOptions.of(
+        nameserver,
+        namespace=values.get("namespace", ""),
+        credentials=_credentials(values),
+        ssl=_ssl(values),
+    )
+
+
+def _credentials(values: Mapping[str, Any]) -> Credentials | None:
+    from sprocketmq.client.options import Credentials
+    from sprocketmq.errors import ConfigError
+
+    access_key, secret_key = values.get("access_key"), _secret(values, "secret_key")
     if bool(access_key) != bool(secret_key):
         raise ConfigError("an access key and a secret key go together")
-    credentials = Credentials(access_key, secret_key) if access_key and secret_key else None
-    return ClientOptions.of(nameserver, namespace=namespace, credentials=credentials)
+    return Credentials(access_key, secret_key, _secret(values, "token")) if access_key and secret_key else None
+
+
+def _secret(values: Mapping[str, Any], name: str) -> str | None:
+    if values.get(name):
+        return str(values[name])
+    file = values.get(f"{name}_file")
+    return None if not file else _read(file).strip()
+
+
+def _read(file: str) -> str:
+    from sprocketmq.errors import ConfigError
+
+    try:
+        return Path(file).expanduser().read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
+
+
+def _ssl(values: Mapping[str, Any]) -> ssl.SSLContext | None:
+    """Naming a certificate asks for TLS as well."""
+    ca, cert, key = (str(Path(values[n]).expanduser()) if values.get(n) else None for n in _FILES)
+    if not values.get("tls", any((ca, cert, key))):
+        return None
+    import ssl
+
+    from sprocketmq.errors import ConfigError
+
+    try:
+        context = ssl.create_default_context(cafile=ca)
+        if cert is not None:
+            context.load_cert_chain(cert, key)
+    except OSError as error:
+        raise ConfigError(f"TLS: {ca or ''} {cert or ''} {key or ''}: {error.strerror or error}") from None
+    if values.get("tls_verify") is False:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+_FILES = ("tls_ca", "tls_cert", "tls_key")
+
+
+class CountCommand(click.Command):
+    """A command whose count was -n before -n was the nameserver everywhere: a number there is still a count."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _counts(list(args), ctx.resilient_parsing))
+
+
+def _counts(args: list[str], quiet: bool) -> list[str]:
+    for at, word in enumerate(args):
+        if word == "--":
+            break
+        attached = word[2:] if word.startswith("-n") else ""
+        following = args[at + 1] if word == "-n" and at + 1 < len(args) else ""
+        if attached.isdecimal() or following.isdecimal():
+            if not quiet:
+                click.echo("sprocket: -n is the nameserver now; -c or --count is the count", err=True)
+            args[at] = f"--count={attached}" if attached else "--count"
+    return args
 
 
 def json_option(command: C) -> C:
@@ -53,16 +161,19 @@ def json_option(command: C) -> C:
 
 def run_client(work: Coroutine[Any, Any, T]) -> T:
     """Run `work` on an event loop; a failure becomes one line that says what to do next."""
-    from sprocketmq.client.errors import ClientError, InvalidMessage
-    from sprocketmq.errors import ConfigError, SprocketError
-    from sprocketmq.remoting.loop import run
-
     try:
-        return run(work)
-    except InvalidMessage as error:
-        raise ConfigError(str(error)) from None
-    except ClientError as error:
-        raise SprocketError(f"{error}. {advice(error)}".rstrip()) from None
+        from sprocketmq.client.errors import ClientError, InvalidMessage
+        from sprocketmq.errors import ConfigError, SprocketError
+        from sprocketmq.remoting.loop import run
+
+        try:
+            return run(work)
+        except InvalidMessage as error:
+            raise ConfigError(str(error)) from None
+        except ClientError as error:
+            raise SprocketError(f"{error}. {advice(error)}".rstrip()) from None
+    finally:
+        work.close()  # a ^C may come before it has begun
 
 
 def advice(error: Exception) -> str:
@@ -76,12 +187,23 @@ def advice(error: Exception) -> str:
     if isinstance(error, errors.NoRoute):
         return "`sprocket topic list` shows the topics, `sprocket topic create` makes one."
     if isinstance(error, errors.Refused):
-        return {
+        return _permission(error) or {
             int(ResponseCode.CONSUMER_NOT_ONLINE): "No consumer of the group is connected; start one and try again.",
-            int(ResponseCode.NO_PERMISSION): "Check the permissions of the topic and the --access-key.",
             int(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST): "`sprocket group list` shows the groups.",
-            int(ResponseCode.REQUEST_CODE_NOT_SUPPORTED): "The broker is too old for this request.",
+            int(ResponseCode.REQUEST_CODE_NOT_SUPPORTED): _UNKNOWN_REQUEST,
         }.get(error.code, "")
     if isinstance(error, (errors.Unreachable, errors.TimedOut)):
         return "`sprocket cluster` shows which brokers answer."
     return ""
+
+
+def _permission(error: errors.Refused) -> str:
+    """Of a topic; brokers refuse changes of their settings with the same code, and say why."""
+    from sprocketmq.codes import ResponseCode
+
+    about_settings = "cannot be changed" in (error.remark or "")
+    is_refusal = error.code == ResponseCode.NO_PERMISSION and not about_settings
+    return "Check the permissions of the topic and the --access-key." if is_refusal else ""
+
+
+_UNKNOWN_REQUEST = "It is too old for this request, or a broker where a nameserver was expected (--nameserver)."

@@ -25,6 +25,8 @@ COMMANDS = {
     "store": ("offline.store", "store", "Look into a store directory: stat, scan, verify, rebuild."),
     "pipeline": ("offline.pipeline", "pipeline", "Jobs on Spark: archive, replay, audit, rebuild, report, query."),
     "bench": ("messages.bench", "bench", "How many messages a second a cluster takes and gives."),
+    "profile": ("profiles.command", "profile", "Named clusters: where they are, and how to get in."),
+    "completion": ("completion", "completion", "Teach a shell to complete commands and names."),
     "version": ("version", "version", "Version, and whether the hot modules are compiled."),
 }
 

@@ -8,6 +8,7 @@ import click
 
 from sprocketmq.cli.admin.known import known_broker
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.completion import BROKER, CONFIG_KEY
 from sprocketmq.cli.nearest import did_you_mean
 from sprocketmq.cli.output.tables import show, show_one
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", type=BROKER)
 @json_option
 @cluster_options
 def status(options: ClientOptions, name: str, as_json: bool) -> None:
@@ -33,8 +34,8 @@ def status(options: ClientOptions, name: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("name")
-@click.argument("key", required=False)
+@click.argument("name", type=BROKER)
+@click.argument("key", required=False, type=CONFIG_KEY)
 @click.argument("value", required=False)
 @json_option
 @cluster_options
@@ -64,7 +65,7 @@ def config(options: ClientOptions, name: str, key: str | None, value: str | None
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", type=BROKER)
 @json_option
 @cluster_options
 def producers(options: ClientOptions, name: str, as_json: bool) -> None:
@@ -86,7 +87,7 @@ def producers(options: ClientOptions, name: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", type=BROKER)
 @click.option("--allow/--forbid", default=None, help="Route producers to it again, or no more.")
 @json_option
 @cluster_options
@@ -108,9 +109,8 @@ def writing(options: ClientOptions, name: str, allow: bool | None, as_json: bool
     elif allow is not None:
         click.echo(f"producers are {'routed to' if allow else 'kept away from'} {name}")
     else:
-        click.echo(
-            f"producers are {'routed to' if writable else 'kept away from'} {name}: {writable} of {topics} topics can be written"
-        )
+        state = "routed to" if writable else "kept away from"
+        click.echo(f"producers are {state} {name}: {writable} of {topics} topics can be written")
 
 
 COMMANDS = (status, config, producers, writing)

@@ -8,6 +8,7 @@ import click
 
 from sprocketmq.cli.admin.known import known_group, known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.completion import GROUP, TOPIC
 from sprocketmq.cli.output.tables import moment, show
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def create(
 
 
 @group.command()
-@click.argument("name")
+@click.argument("name", type=GROUP)
 @click.option("--clean-offsets", is_flag=True, help="Also forget how far it was.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @cluster_options
@@ -90,8 +91,8 @@ def delete(options: ClientOptions, name: str, clean_offsets: bool, yes: bool) ->
 
 
 @group.command()
-@click.argument("name")
-@click.option("--topic", help="Only this topic.")
+@click.argument("name", type=GROUP)
+@click.option("--topic", type=TOPIC, help="Only this topic.")
 @click.option("--owners", is_flag=True, help="Ask the consumers which queues they have.")
 @click.option("--watch", type=click.FloatRange(0.2), metavar="SECONDS", help="Again and again.")
 @json_option
@@ -136,7 +137,7 @@ def _lag_row(row: QueueLag, owners: bool) -> dict[str, Any]:
 
 
 @group.command()
-@click.argument("name")
+@click.argument("name", type=GROUP)
 @json_option
 @cluster_options
 def members(options: ClientOptions, name: str, as_json: bool) -> None:

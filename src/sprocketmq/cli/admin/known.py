@@ -1,4 +1,4 @@
-"""Topics, groups and brokers that a command names must be there: a typing error is neither success nor an empty table."""
+"""Topics, groups and brokers that a command names must be there: a typing error is no success and no empty table."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sprocketmq.cli.admin.known import known_topic
-from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.cluster_options import CountCommand, cluster_options, json_option, run_client
+from sprocketmq.cli.completion import TOPIC
 from sprocketmq.cli.output.message_text import message_record, message_row
 from sprocketmq.cli.output.tables import echo_json, moment, show, show_one
 from sprocketmq.cli.output.times import Moment
@@ -37,7 +38,7 @@ def message() -> None:
 @json_option
 @cluster_options
 def get(options: ClientOptions, message_id: str, topic: str | None, track: bool, as_json: bool) -> None:
-    """One message by its ID: the sender's, the broker's, or its place as BROKER:QUEUE+OFFSET or TOPIC@BROKER:QUEUE+OFFSET."""
+    """One message by its ID: the sender's, the broker's, or its place, [TOPIC@]BROKER:QUEUE+OFFSET."""
 
     async def fetch() -> tuple[ReceivedMessage, list[Track]]:
         from sprocketmq.client.admin import AdminClient
@@ -77,12 +78,12 @@ async def _at(admin: AdminClient, namespace: str, topic: str, broker: str, queue
     return found
 
 
-@message.command()
-@click.argument("topic")
+@message.command(cls=CountCommand)
+@click.argument("topic", type=TOPIC)
 @click.option("--key", required=True, help="One of the keys it was sent with.")
 @click.option("--begin", type=Moment(), default=0, help="Stored at this time or later.")
 @click.option("--end", type=Moment(), default=2**62, help="Stored before this time.")
-@click.option("-n", "--count", "limit", default=64, show_default=True, type=click.IntRange(1, 1024))
+@click.option("-c", "--count", "limit", default=64, show_default=True, type=click.IntRange(1, 1024))
 @json_option
 @cluster_options
 def find(options: ClientOptions, topic: str, key: str, begin: int, end: int, limit: int, as_json: bool) -> None:

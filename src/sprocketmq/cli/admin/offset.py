@@ -9,6 +9,7 @@ import click
 
 from sprocketmq.cli.admin.known import known_group, known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.completion import GROUP, TOPIC
 from sprocketmq.cli.output.tables import show
 from sprocketmq.cli.output.times import Moment
 from sprocketmq.errors import SprocketError
@@ -26,8 +27,8 @@ def offset() -> None:
 
 
 @offset.command()
-@click.argument("group")
-@click.argument("topic")
+@click.argument("group", type=GROUP)
+@click.argument("topic", type=TOPIC)
 @json_option
 @cluster_options
 def get(options: ClientOptions, group: str, topic: str, as_json: bool) -> None:
@@ -48,8 +49,8 @@ def get(options: ClientOptions, group: str, topic: str, as_json: bool) -> None:
 
 
 @offset.command()
-@click.argument("group")
-@click.argument("topic")
+@click.argument("group", type=GROUP)
+@click.argument("topic", type=TOPIC)
 @click.option("--to", "end", type=click.Choice(["first", "last"]), help="An end of the queues.")
 @click.option("--to-time", "when", type=Moment(), help="The first message stored at this time or later.")
 @click.option("--to-offset", "number", type=click.IntRange(0), help="This offset, kept within each queue's ends.")
@@ -80,9 +81,9 @@ def reset(
 
 
 @offset.command()
-@click.argument("source")
-@click.argument("target")
-@click.argument("topic")
+@click.argument("source", type=GROUP)
+@click.argument("target", type=GROUP)
+@click.argument("topic", type=TOPIC)
 @cluster_options
 def clone(options: ClientOptions, source: str, target: str, topic: str) -> None:
     """Give the group TARGET the offsets of SOURCE in TOPIC."""

@@ -8,6 +8,7 @@ import click
 
 from sprocketmq.cli.admin.known import known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
+from sprocketmq.cli.completion import TOPIC
 from sprocketmq.cli.output.tables import moment, show
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def create(
 
 
 @topic.command()
-@click.argument("name")
+@click.argument("name", type=TOPIC)
 @click.option("--cluster", help="Only on the brokers of this cluster.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @cluster_options
@@ -86,7 +87,7 @@ def delete(options: ClientOptions, name: str, cluster: str | None, yes: bool) ->
 
 
 @topic.command()
-@click.argument("name")
+@click.argument("name", type=TOPIC)
 @json_option
 @cluster_options
 def route(options: ClientOptions, name: str, as_json: bool) -> None:
@@ -113,7 +114,7 @@ def route(options: ClientOptions, name: str, as_json: bool) -> None:
 
 
 @topic.command()
-@click.argument("name")
+@click.argument("name", type=TOPIC)
 @json_option
 @cluster_options
 def status(options: ClientOptions, name: str, as_json: bool) -> None:
@@ -140,7 +141,7 @@ def status(options: ClientOptions, name: str, as_json: bool) -> None:
 
 
 @topic.command()
-@click.argument("name")
+@click.argument("name", type=TOPIC)
 @json_option
 @cluster_options
 def groups(options: ClientOptions, name: str, as_json: bool) -> None:
@@ -157,7 +158,7 @@ def groups(options: ClientOptions, name: str, as_json: bool) -> None:
 
 
 @topic.command()
-@click.argument("name")
+@click.argument("name", type=TOPIC)
 @click.argument("perm", type=click.IntRange(0, 7))
 @click.option("--broker", help="Only on this broker.")
 @cluster_options

@@ -1,0 +1,1 @@
+"""Named clusters, and how to reach them."""
