@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Iterator
 
 import pytest
 from tests.e2e.commands import rows, sprocket
+from tests.e2e.processes import Sprocket
 
+from sprocketmq.client import ConsumerSettings, PushConsumer, ReceivedMessage, Retry
 from sprocketmq.testing import EmbeddedCluster
 
 
@@ -83,3 +87,120 @@ def test_only_the_names_of_a_namespace(server: EmbeddedCluster) -> None:
     assert [row["topic"] for row in rows(server.nameserver, "topic", "list", "--namespace", "ns1")] == ["a1"]
     assert sprocket(server.nameserver, "group", "create", "g1", "--namespace", "ns1").returncode == 0
     assert [row["group"] for row in rows(server.nameserver, "group", "list", "--namespace", "ns1")] == ["g1"]
+
+
+def test_check_has_the_exit_codes_of_monitoring(server: EmbeddedCluster) -> None:
+    lenient = ("--disk-warning", "101", "--disk-critical", "101")
+    well = sprocket(server.nameserver, "check", *lenient, "--group", "billing")
+    assert (well.returncode, well.stdout.startswith(b"OK: ")) == (0, True)
+    assert sprocket(server.nameserver, "check", "--disk-warning", "0", "--disk-critical", "101").returncode == 1
+    late = sprocket(server.nameserver, "check", *lenient, "--group", "billing", "--lag-critical", "0", "--json")
+    assert (late.returncode, json.loads(late.stdout)["status"]) == (2, "critical")
+    assert sprocket(server.nameserver, "check", *lenient, "--group", "billing", "--online").returncode == 2
+    assert sprocket(server.nameserver, "check", *lenient, "--group", "nobody").returncode == 3
+    assert sprocket(server.nameserver, "check", "--nonsense").returncode == 3
+    assert sprocket("127.0.0.1:1", "check").returncode == 2
+
+
+def test_dead_letters_go_back_to_their_group(server: EmbeddedCluster) -> None:
+    (sent,) = rows(server.nameserver, "send", "dying", "poison", "--key", "k1")
+    create = ("group", "create", "mourners", "--retries", "0")
+    assert sprocket(server.nameserver, *create).returncode == 0
+    asyncio.run(bury(server.nameserver, "dying", "mourners"))
+    assert rows(server.nameserver, "dlq", "list")[0]["messages"] == 1
+    (letter,) = rows(server.nameserver, "dlq", "show", "mourners")
+    assert (letter["id"], letter["topic"], letter["body"]) == (sent["id"], "dying", "poison")
+    assert rows(server.nameserver, "dlq", "resend", "mourners", "--all", "--dry-run")[0]["sent"] is False
+    assert rows(server.nameserver, "dlq", "resend", "mourners", sent["id"]) == [
+        {"id": sent["id"], "topic": "dying", "sent": True}
+    ]
+    again = sprocket(
+        server.nameserver, "consume", "dying", "--group", "mourners", "-c", "1", "--timeout", "60", "--json"
+    )
+    assert json.loads(again.stdout)["id"] == sent["id"]
+    assert sprocket(server.nameserver, "dlq", "resend", "mourners", "--all", "--to", "copies").returncode == 0
+    copy = sprocket(server.nameserver, "consume", "copies", "-e", "-f", "%k %s")
+    assert copy.stdout == b"k1 poison"
+    assert sprocket(server.nameserver, "dlq", "resend", "mourners", "nope").returncode == 1
+
+
+async def bury(nameserver: str, topic: str, group: str) -> None:
+    """Consume one message and give up on it."""
+    failed = asyncio.Event()
+    settings = ConsumerSettings(consume_from="first", max_reconsume_times=0)
+    consumer = PushConsumer(group, nameserver, settings=settings)
+
+    async def fail(_: ReceivedMessage) -> Retry:
+        failed.set()
+        return Retry(-1)
+
+    consumer.add_handler(topic, fail)
+    async with consumer:
+        await asyncio.wait_for(failed.wait(), 60)
+
+
+def test_mqadmin_names(server: EmbeddedCluster) -> None:
+    done = sprocket("", "mqadmin", "topicRoute", "-n", server.nameserver, "-t", "orders", "--", "--json")
+    assert json.loads(done.stdout)[0]["broker"] == "broker-a"
+    assert sprocket(server.nameserver, "mqadmin", "topicRoute", "-t", "ordrs").returncode == 1
+    assert b"updateTopic" in sprocket(server.nameserver, "mqadmin").stdout
+
+
+def test_details_of_lists(server: EmbeddedCluster) -> None:
+    topics = {row["topic"]: row for row in rows(server.nameserver, "topic", "list", "--details")}
+    assert (topics["other"]["brokers"], topics["other"]["messages"]) == (["broker-a"], 1)
+    groups = {row["group"]: row for row in rows(server.nameserver, "group", "list", "--details")}
+    assert (groups["billing"]["members"], groups["billing"]["topics"]) == (0, ["orders"])
+
+
+def test_a_reset_shows_where_the_group_was(server: EmbeddedCluster) -> None:
+    moved = rows(server.nameserver, "offset", "reset", "billing", "orders", "--to", "first")
+    assert sum(row["moved"] for row in moved if row["moved"] is not None) == -1
+    assert sum(row["before"] or 0 for row in moved) == 1
+
+
+def test_saying_no_changes_nothing(server: EmbeddedCluster) -> None:
+    done = sprocket(server.nameserver, "topic", "delete", "orders", stdin=b"n\n")
+    assert (done.returncode, done.stderr.endswith(b"aborted: nothing was changed\n")) == (1, True)
+
+
+def test_a_cluster_that_is_not_whole_is_no_success() -> None:
+    nameserver = Sprocket("nameserver", "--port", 0).ready("nameserver")
+    try:
+        address = f"127.0.0.1:{nameserver.ports['nameserver']}"
+        assert sprocket(address, "cluster").returncode == 1
+    finally:
+        nameserver.end()
+
+
+def test_a_port_in_use_says_what_to_do(server: EmbeddedCluster) -> None:
+    port = server.nameserver.rpartition(":")[2]
+    done = sprocket(server.nameserver, "nameserver", "--host", "127.0.0.1", "--port", port)
+    assert (done.returncode, b"--port" in done.stderr.splitlines()[-1]) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("--version",), 0, ""),
+        ((), 0, ""),
+        (("toppic",), 2, "did you mean topic?"),
+        (("topic", "lst"), 2, "list"),
+        (("broker", "config", "broker-a", "flushDiskType", "SYNC_FLUSH"), 1, "cannot be changed"),
+        (("message", "trace", "x"), 1, "no client of this cluster traces"),
+    ],
+)
+def test_small_things(server: EmbeddedCluster, arguments: tuple[str, ...], code: int, says: str) -> None:
+    done = sprocket(server.nameserver, *arguments)
+    errors = done.stderr.decode()
+    assert (done.returncode, says in errors) == (code, True), errors
+    assert "?." not in errors
+    assert "--access-key" not in errors
+
+
+def test_shells_complete_names_of_the_cluster(server: EmbeddedCluster) -> None:
+    asked = {"_SPROCKET_COMPLETE": "bash_complete", "COMP_WORDS": "sprocket topic status or", "COMP_CWORD": "3"}
+    assert b"plain,orders\n" in sprocket(server.nameserver, stdin=b"", **asked).stdout
+    assert b"_SPROCKET_COMPLETE=bash_complete" in sprocket(server.nameserver, "completion", "bash").stdout
+    keys = {**asked, "COMP_WORDS": "sprocket broker config broker-a flushDisk", "COMP_CWORD": "4"}
+    assert b"plain,flushDiskType\n" in sprocket(server.nameserver, stdin=b"", **keys).stdout

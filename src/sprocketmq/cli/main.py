@@ -21,6 +21,9 @@ COMMANDS = {
     "offset": ("admin.offset", "offset", "See and move the offsets of a group."),
     "message": ("admin.message", "message", "Find messages and see what became of them."),
     "cluster": ("admin.cluster", "cluster", "Every broker of the cluster, and whether it answers."),
+    "dlq": ("admin.dlq", "dlq", "Messages that groups gave up on; resend them."),
+    "check": ("admin.check", "check", "Is all well? Exit codes for monitoring: 0, 1, 2, 3."),
+    "mqadmin": ("mqadmin.command", "mqadmin", "mqadmin's commands, by its names and options."),
     "filter": ("offline.filter", "filter_command", "Try an SQL92 expression on a message's properties."),
     "store": ("offline.store", "store", "Look into a store directory: stat, scan, verify, rebuild."),
     "pipeline": ("offline.pipeline", "pipeline", "Jobs on Spark: archive, replay, audit, rebuild, report, query."),
@@ -59,14 +62,37 @@ class LazyGroup(click.Group):
         assert isinstance(found, click.Command)
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from sprocketmq.cli.nearest import did_you_mean
+
+            ctx.fail(f"No such command {name!r}{did_you_mean(name, COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
+@click.group(
+    cls=LazyGroup, invoke_without_command=True, no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+@click.option("-V", "--version", "show_version", is_flag=True, help="Show the version and end.")
+@click.pass_context
+def main(ctx: click.Context, show_version: bool) -> None:
     """SprocketMQ: a message queue for Python people."""
+    if ctx.invoked_subcommand is not None:
+        return
+    if show_version:
+        from sprocketmq.cli.version import version_line
+
+        click.echo(version_line())
+    else:
+        click.echo(ctx.get_help())
 
 
 def run() -> None:
@@ -79,8 +105,7 @@ def run() -> None:
         error.show()
         sys.exit(2)
     except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx is not None else "sprocket"
-        sys.exit(_fail(f"{error.format_message().rstrip('.')}. `{where} --help` shows what there is.", 2))
+        sys.exit(_fail(*_usage(error)))
     except (ConfigError, FilterError) as error:
         sys.exit(_fail(str(error), 2))
     except ClosedPipe:
@@ -91,6 +116,15 @@ def run() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     sys.exit(code)
+
+
+def _usage(error: click.UsageError) -> tuple[str, int]:
+    """What was wrong with a call, and the exit code."""
+    where = error.ctx.command_path if error.ctx is not None else "sprocket"
+    said = error.format_message().rstrip(".")
+    end = "" if said.endswith("?") else "."
+    code = getattr(error.ctx.command, "usage_exit", 2) if error.ctx is not None else 2
+    return f"{said}{end} `{where} --help` shows what there is.", code
 
 
 def _silence_stdout() -> None:

@@ -8,7 +8,11 @@ import sprocketmq
 from sprocketmq.hot import loader
 
 
+def version_line() -> str:
+    return f"sprocketmq {sprocketmq.__version__} ({loader.form()})"
+
+
 @click.command()
 def version() -> None:
     """Version, and whether the hot modules are compiled."""
-    click.echo(f"sprocketmq {sprocketmq.__version__} ({loader.form()})")
+    click.echo(version_line())

@@ -10,7 +10,9 @@ from sprocketmq.cli.admin.known import known_broker
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import BROKER, CONFIG_KEY
 from sprocketmq.cli.nearest import did_you_mean
-from sprocketmq.cli.output.tables import show, show_one
+from sprocketmq.cli.output.broker_summary import summary
+from sprocketmq.cli.output.tables import number, show, show_one
+from sprocketmq.errors import ConfigError
 
 if TYPE_CHECKING:
     from sprocketmq.client.options import ClientOptions
@@ -18,10 +20,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", type=BROKER)
+@click.option("--all", "everything", is_flag=True, help="Every figure, under RocketMQ's names.")
 @json_option
 @cluster_options
-def status(options: ClientOptions, name: str, as_json: bool) -> None:
-    """What the broker NAME (or HOST:PORT) says of itself."""
+def status(options: ClientOptions, name: str, everything: bool, as_json: bool) -> None:
+    """How the broker NAME (or HOST:PORT) is; --all or --json for everything it says of itself."""
 
     async def fetch() -> dict[str, str]:
         from sprocketmq.client.admin import AdminClient
@@ -30,38 +33,59 @@ def status(options: ClientOptions, name: str, as_json: bool) -> None:
             await known_broker(admin, name)
             return await admin.brokers.runtime(name)
 
-    show_one(dict(sorted(run_client(fetch()).items())), as_json)
+    figures = run_client(fetch())
+    if everything or as_json:
+        show_one({key: number(figures[key]) for key in sorted(figures)}, as_json, names=str)
+    else:
+        show_one(summary(figures), False)
 
 
 @click.command()
-@click.argument("name", type=BROKER)
+@click.argument("name", required=False, type=BROKER)
 @click.argument("key", required=False, type=CONFIG_KEY)
 @click.argument("value", required=False)
+@click.option("--explain", metavar="KEY|all", type=CONFIG_KEY, help="What a key means, its default and its bounds.")
 @json_option
 @cluster_options
-def config(options: ClientOptions, name: str, key: str | None, value: str | None, as_json: bool) -> None:
+def config(
+    options: ClientOptions, name: str | None, key: str | None, value: str | None, explain: str | None, as_json: bool
+) -> None:
     """Show the settings of NAME, or one KEY, or set KEY to VALUE while it runs."""
+    if explain is not None:
+        _explain(explain, as_json)
+        return
+    if name is None:
+        raise click.UsageError("Missing argument 'NAME'")
 
     async def fetch() -> dict[str, str]:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
             await known_broker(admin, name)
+            settings = await admin.brokers.config(name)
+            if key is not None and key not in settings:
+                meant = did_you_mean(key, settings)
+                hint = f"`sprocket broker config {name}` shows them all"
+                raise ConfigError(f"broker {name} has no setting {key}{meant or '.'} {hint}")
             if key is not None and value is not None:
                 await admin.brokers.set_config(name, key, value)
-            return await admin.brokers.config(name)
+                settings = await admin.brokers.config(name)
+            return settings
 
     settings = run_client(fetch())
-    if key is not None:
-        if key not in settings:
-            from sprocketmq.errors import ConfigError
+    shown = settings if key is None else {key: settings[key]}
+    show_one(dict(sorted(shown.items())), as_json, names=str)
 
-            meant = did_you_mean(key, settings)
-            raise ConfigError(
-                f"broker {name} has no setting {key}{meant or '.'} `sprocket broker config {name}` shows them all"
-            )
-        settings = {key: settings[key]}
-    show_one(dict(sorted(settings.items())), as_json)
+
+def _explain(key: str, as_json: bool) -> None:
+    from sprocketmq.cli.output.config_help import broker_settings, explain
+
+    if key != "all":
+        show_one(explain(key), as_json)
+    elif as_json:
+        show([explain(each) for each in sorted(broker_settings())], True)
+    else:
+        show_one({each: row.doc for each, row in sorted(broker_settings().items())}, False, names=str)
 
 
 @click.command()

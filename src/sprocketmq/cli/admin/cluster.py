@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
-from sprocketmq.cli.output.tables import show
+from sprocketmq.cli.output.tables import Ratio, show
 
 if TYPE_CHECKING:
     from sprocketmq.client.admin.brokers import BrokerStatus
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 @click.command()
 @json_option
 @cluster_options
-def cluster(options: ClientOptions, as_json: bool) -> None:
-    """Every broker of the cluster, and whether it answers."""
+@click.pass_context
+def cluster(ctx: click.Context, /, options: ClientOptions, as_json: bool) -> None:
+    """Every broker of the cluster, and whether it answers; ends with 1 when one does not, or there is none."""
 
     async def fetch() -> list[BrokerStatus]:
         from sprocketmq.client.admin import AdminClient
@@ -26,11 +27,13 @@ def cluster(options: ClientOptions, as_json: bool) -> None:
         async with AdminClient(options) as admin:
             return await admin.brokers.status()
 
-    show((_row(status) for status in run_client(fetch())), as_json, empty="no broker has registered")
+    found = run_client(fetch())
+    show((_row(status) for status in found), as_json, empty="no broker has registered")
+    ctx.exit(0 if found and not any(status.error for status in found) else 1)
 
 
-def _ratio(text: str | None) -> float | None:
-    return None if text is None else float(text)
+def _ratio(text: str | None) -> Ratio | None:
+    return None if text is None else Ratio(text)
 
 
 def _row(status: BrokerStatus) -> dict[str, Any]:

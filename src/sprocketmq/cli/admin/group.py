@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sprocketmq.cli.admin.known import known_group, known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
-from sprocketmq.cli.completion import GROUP, TOPIC
+from sprocketmq.cli.completion import BROKER, GROUP, TOPIC
+from sprocketmq.cli.output.asking import confirm
 from sprocketmq.cli.output.tables import moment, show
+from sprocketmq.cli.output.watching import watch_option, watched
+from sprocketmq.protocol.names import is_retry_topic
 
 if TYPE_CHECKING:
+    from sprocketmq.client.admin import AdminClient
     from sprocketmq.client.admin.groups import QueueLag
     from sprocketmq.client.options import ClientOptions
     from sprocketmq.protocol.bodies.connections import ConsumerConnection
@@ -24,18 +29,34 @@ def group() -> None:
 
 @group.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also RocketMQ's own groups.")
+@click.option("-d", "--details", is_flag=True, help="Also their members, topics and lag; one request for each.")
 @json_option
 @cluster_options
-def list_groups(options: ClientOptions, everything: bool, as_json: bool) -> None:
+def list_groups(options: ClientOptions, everything: bool, details: bool, as_json: bool) -> None:
     """The groups that brokers know."""
 
-    async def names() -> list[str]:
+    async def rows() -> list[dict[str, Any]]:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
-            return await admin.groups.names(everything=everything)
+            names = await admin.groups.names(everything=everything)
+            return [await _details(admin, name) if details else {"group": name} for name in names]
 
-    show(({"group": name} for name in run_client(names())), as_json, empty="no groups yet")
+    show(run_client(rows()), as_json, empty="no groups yet")
+
+
+async def _details(admin: AdminClient, name: str) -> dict[str, Any]:
+    """A group that nobody has consumed with has no lag; that is not an error here."""
+    from sprocketmq.client.errors import ClientError
+
+    members: int | None = 0
+    rows: list[QueueLag] = []
+    with contextlib.suppress(ClientError):
+        members = len((await admin.groups.connection(name)).connection_set)
+    with contextlib.suppress(ClientError):
+        rows = await admin.groups.lag(name)
+    topics = sorted({row.queue.topic for row in rows if not is_retry_topic(row.queue.topic)})
+    return {"group": name, "members": members, "topics": topics, "lag": sum(row.lag for row in rows) if rows else None}
 
 
 @group.command()
@@ -45,10 +66,11 @@ def list_groups(options: ClientOptions, everything: bool, as_json: bool) -> None
 @click.option("--no-broadcast", is_flag=True, help="Refuse broadcasting consumers.")
 @click.option("--disabled", is_flag=True, help="Make it, but let nobody consume yet.")
 @click.option("--cluster", help="Only on the brokers of this cluster.")
+@click.option("--broker", type=BROKER, help="Only on this broker.")
 @cluster_options
 def create(
     options: ClientOptions, name: str, retries: int, retry_queues: int, no_broadcast: bool, disabled: bool,
-    cluster: str | None,
+    cluster: str | None, broker: str | None,
 ) -> None:  # fmt: skip
     """Make the group NAME, or change it."""
 
@@ -65,7 +87,7 @@ def create(
             consume_enable=not disabled,
         )
         async with AdminClient(options) as admin:
-            return await admin.groups.create(config, cluster=cluster)
+            return await admin.groups.create(config, cluster=cluster, broker=broker)
 
     click.echo(f"group {name} is on {', '.join(run_client(make()))}")
 
@@ -78,7 +100,7 @@ def create(
 def delete(options: ClientOptions, name: str, clean_offsets: bool, yes: bool) -> None:
     """Remove the group NAME."""
     if not yes:
-        click.confirm(f"Delete group {name}?", abort=True)
+        confirm(f"Delete group {name}?")
 
     async def remove() -> list[str]:
         from sprocketmq.client.admin import AdminClient
@@ -94,7 +116,7 @@ def delete(options: ClientOptions, name: str, clean_offsets: bool, yes: bool) ->
 @click.argument("name", type=GROUP)
 @click.option("--topic", type=TOPIC, help="Only this topic.")
 @click.option("--owners", is_flag=True, help="Ask the consumers which queues they have.")
-@click.option("--watch", type=click.FloatRange(0.2), metavar="SECONDS", help="Again and again.")
+@watch_option
 @json_option
 @cluster_options
 def lag(options: ClientOptions, name: str, topic: str | None, owners: bool, watch: float | None, as_json: bool) -> None:
@@ -109,12 +131,7 @@ def lag(options: ClientOptions, name: str, topic: str | None, owners: bool, watc
                 await known_topic(admin, topic)
             return await admin.groups.lag(name, topic, owners=owners)
 
-    _show_lag(run_client(once()), owners, as_json)
-    while watch is not None:
-        import time
-
-        time.sleep(watch)
-        _show_lag(run_client(once()), owners, as_json)
+    watched(lambda: _show_lag(run_client(once()), owners, as_json), watch)
 
 
 def _show_lag(rows: list[QueueLag], owners: bool, as_json: bool) -> None:

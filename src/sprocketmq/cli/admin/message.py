@@ -135,9 +135,15 @@ def trace(options: ClientOptions, message_id: str, trace_topic: str, as_json: bo
 
     async def fetch() -> list[TraceRecord]:
         from sprocketmq.client.admin import AdminClient
+        from sprocketmq.client.errors import NoRoute
 
         async with AdminClient(options) as admin:
-            return await admin.messages.trace(message_id, topic=trace_topic)
+            try:
+                return await admin.messages.trace(message_id, topic=trace_topic)
+            except NoRoute:
+                raise SprocketError(
+                    f"there is no topic {trace_topic}: no client of this cluster traces, as Producer(trace=True) does"
+                ) from None
 
     show((_trace_row(record) for record in run_client(fetch())), as_json, empty="nothing was recorded of it")
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sprocketmq.cli.admin.known import known_group, known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import GROUP, TOPIC
+from sprocketmq.cli.output.asking import confirm
 from sprocketmq.cli.output.tables import show
 from sprocketmq.cli.output.times import Moment
 from sprocketmq.errors import SprocketError
@@ -55,29 +57,53 @@ def get(options: ClientOptions, group: str, topic: str, as_json: bool) -> None:
 @click.option("--to-time", "when", type=Moment(), help="The first message stored at this time or later.")
 @click.option("--to-offset", "number", type=click.IntRange(0), help="This offset, kept within each queue's ends.")
 @click.option("--dry-run", is_flag=True, help="Show where the group would go, and do nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask; nobody is asked without a terminal.")
 @json_option
 @cluster_options
 def reset(
     options: ClientOptions, group: str, topic: str, end: str | None, when: int | None, number: int | None,
-    dry_run: bool, as_json: bool,
+    dry_run: bool, yes: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Move GROUP in TOPIC, whether its consumers are connected or not."""
     target = _target(end, when, number)
+    if not (dry_run or yes) and sys.stdin.isatty():
+        confirm(f"Move group {group} in {topic}?")
 
-    async def move() -> dict[MessageQueue, int]:
+    async def move() -> tuple[dict[MessageQueue, int | None], dict[MessageQueue, int], int]:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
             await known_topic(admin, topic)
             await known_group(admin, group)
+            before = await admin.offsets.get(group, topic)
             if dry_run:
-                return await admin.offsets.preview(topic, target)
-            return await admin.offsets.reset(group, topic, target)
+                return before, await admin.offsets.preview(topic, target), 0
+            moved = await admin.offsets.reset(group, topic, target)
+            return before, moved, await _online(admin, group)
 
-    show(
-        ({"broker": q.broker_name, "queue": q.queue_id, "offset": at} for q, at in run_client(move()).items()),
-        as_json,
-    )
+    before, after, online = run_client(move())
+    if online:
+        click.echo(f"{online} consumers of {group} are connected: they go on from there", err=True)
+    show((_moved(queue, before.get(queue), at) for queue, at in after.items()), as_json)
+
+
+async def _online(admin: AdminClient, group: str) -> int:
+    from sprocketmq.client.errors import Refused
+
+    try:
+        return len((await admin.groups.connection(group)).connection_set)
+    except Refused:
+        return 0
+
+
+def _moved(queue: MessageQueue, before: int | None, after: int) -> dict[str, Any]:
+    return {
+        "broker": queue.broker_name,
+        "queue": queue.queue_id,
+        "before": before,
+        "offset": after,
+        "moved": None if before is None else after - before,
+    }
 
 
 @offset.command()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sprocketmq.cli.admin.known import known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import TOPIC
+from sprocketmq.cli.output.asking import confirm
 from sprocketmq.cli.output.tables import moment, show
 
 if TYPE_CHECKING:
+    from sprocketmq.client.admin import AdminClient
     from sprocketmq.client.options import ClientOptions
 
 
@@ -22,18 +24,31 @@ def topic() -> None:
 
 @topic.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also retry, dead-letter and system topics.")
+@click.option("-d", "--details", is_flag=True, help="Also their brokers, queues and messages; one request for each.")
 @json_option
 @cluster_options
-def list_topics(options: ClientOptions, everything: bool, as_json: bool) -> None:
+def list_topics(options: ClientOptions, everything: bool, details: bool, as_json: bool) -> None:
     """The topics of the cluster."""
 
-    async def names() -> list[str]:
+    async def rows() -> list[dict[str, Any]]:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
-            return await admin.topics.names(everything=everything)
+            names = await admin.topics.names(everything=everything)
+            return [await _details(admin, name) if details else {"topic": name} for name in names]
 
-    show(({"topic": name} for name in run_client(names())), as_json, empty="no topics yet")
+    show(run_client(rows()), as_json, empty="no topics yet")
+
+
+async def _details(admin: AdminClient, name: str) -> dict[str, Any]:
+    queues = await admin.topics.stats(name)
+    return {
+        "topic": name,
+        "brokers": sorted({queue.broker_name for queue in queues}),
+        "queues": len(queues),
+        "messages": sum(offset.max_offset - offset.min_offset for offset in queues.values()),
+        "last_write": moment(max((offset.last_update_timestamp for offset in queues.values()), default=0)),
+    }
 
 
 @topic.command()
@@ -74,7 +89,7 @@ def create(
 def delete(options: ClientOptions, name: str, cluster: str | None, yes: bool) -> None:
     """Remove the topic NAME and its messages."""
     if not yes:
-        click.confirm(f"Delete topic {name} and all of its messages?", abort=True)
+        confirm(f"Delete topic {name} and all of its messages?")
 
     async def remove() -> list[str]:
         from sprocketmq.client.admin import AdminClient

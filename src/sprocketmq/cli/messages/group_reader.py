@@ -62,7 +62,7 @@ async def _polled(options: ClientOptions, member: Membership, limits: Limits, wr
         await _subscribe_to_retries(consumer)
         pace = limits.begin()
         ends = await _ends(consumer) if member.exit_at_end else None
-        while not pace.is_over and not writer.is_closed:
+        while not pace.is_over() and not writer.is_closed:
             for message in await consumer.poll(1, pace.patience):
                 writer.write(message)
                 pace.count()
@@ -99,7 +99,7 @@ async def _handed(options: ClientOptions, member: Membership, limits: Limits, wr
     failures: list[OSError] = []
 
     async def handle(message: ReceivedMessage) -> bool:
-        if pace.is_over or failures:
+        if pace.is_over() or failures:
             return False
         try:
             writer.write(message)
@@ -119,7 +119,7 @@ async def _handed(options: ClientOptions, member: Membership, limits: Limits, wr
     )
     consumer.add_handler(member.topic, handle, member.tag, sql=member.sql)
     async with consumer:
-        while not pace.is_over and not failures and not writer.is_closed:
+        while not pace.is_over() and not failures and not writer.is_closed:
             try:
                 async with asyncio.timeout(pace.patience):
                     await changed.wait()

@@ -31,7 +31,6 @@ class Pace:
         self.seen += 1
         self._last = self._clock()
 
-    @property
     def is_over(self) -> bool:
         limits = self._limits
         late = limits.timeout is not None and self._clock() - self._last >= limits.timeout

@@ -60,7 +60,7 @@ async def read_topic(options: ClientOptions, reading: Reading, limits: Limits, w
         stretches = await _stretches(admin, reading)
         pace = limits.begin()
         await _write(_past(admin, stretches, subscription, reading.start), pace, writer)
-        if not reading.exit_at_end and not pace.is_over and not writer.is_closed:
+        if not reading.exit_at_end and not pace.is_over() and not writer.is_closed:
             await _follow(admin, stretches, subscription, pace, writer)
     return pace.seen
 
@@ -79,6 +79,16 @@ async def _stretches(admin: AdminClient, reading: Reading) -> list[_Stretch]:
         begin = end - reading.start.count if isinstance(reading.start, LastMessages) else begins.get(queue, end)
         found.append(_Stretch(queue, min(max(begin, first), end), end))
     return found
+
+
+async def messages_there(admin: AdminClient, namespace: str, reading: Reading) -> AsyncIterator[ReceivedMessage]:
+    """Every message of the topic that is there now, from `reading.start` on."""
+    from sprocketmq.client.subscription import Subscription
+    from sprocketmq.protocol.names import with_namespace
+
+    subscription = Subscription.of(with_namespace(namespace, reading.topic), reading.tag, reading.sql)
+    async for message in _past(admin, await _stretches(admin, reading), subscription, reading.start):
+        yield message
 
 
 async def _past(
@@ -126,12 +136,12 @@ async def _merged(sources: list[AsyncIterator[ReceivedMessage]]) -> AsyncIterato
 
 
 async def _write(messages: AsyncIterator[ReceivedMessage], pace: Pace, writer: MessageWriter) -> None:
-    if pace.is_over:
+    if pace.is_over():
         return
     async for message in messages:
         writer.write(message)
         pace.count()
-        if pace.is_over:
+        if pace.is_over():
             return
 
 
@@ -141,7 +151,7 @@ async def _follow(
     arrived: asyncio.Queue[ReceivedMessage] = asyncio.Queue(_AHEAD)
     tails = [asyncio.ensure_future(_tail(admin, stretch, subscription, arrived)) for stretch in stretches]
     try:
-        while not pace.is_over and not writer.is_closed:
+        while not pace.is_over() and not writer.is_closed:
             try:
                 async with asyncio.timeout(min(pace.patience, LOOK_S)):
                     message = await arrived.get()
@@ -174,7 +184,7 @@ async def _tail(
             await arrived.put(message)
 
 
-def _raise_failure(tails: list[asyncio.Future[None]]) -> None:
+def _raise_failure(tails: list[asyncio.Task[None]]) -> None:
     for tail in tails:
         if tail.done():
             tail.result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,10 @@ def broker_settings() -> dict[str, Setting]:
     from sprocketmq.broker.config import BrokerConfig
     from sprocketmq.config import settings_of
     from sprocketmq.store.files.config import StoreConfig
+    from sprocketmq.store.files.config_meanings import MEANINGS
 
-    return {**settings_of(BrokerConfig), **settings_of(StoreConfig)}
+    store = {key: replace(row, doc=row.doc or MEANINGS[key]) for key, row in settings_of(StoreConfig).items()}
+    return {**settings_of(BrokerConfig), **store}
 
 
 def explain(key: str) -> dict[str, Any]:
@@ -30,11 +33,11 @@ def explain(key: str) -> dict[str, Any]:
             f"a broker has no setting {key}{meant or '.'} `sprocket broker config --explain all` lists all"
         )
     row = settings[key]
-    is_choice = issubclass(row.kind, Enum)
+    choices = " | ".join(row.kind.__members__) if issubclass(row.kind, Enum) else ""
     return {
         "key": key,
         "meaning": row.doc,
-        "type": " | ".join(row.kind.__members__) if is_choice else row.kind.__name__.lower(),
+        "type": choices or row.kind.__name__.lower(),
         "default": row.default.name if isinstance(row.default, Enum) else row.default,
         "at_least": row.low,
         "at_most": row.high,

@@ -11,13 +11,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 _GAP = "   "
+
+
+class Ratio(float):
+    """A part of one; people see percents."""
 
 
 def show(rows: Iterable[Mapping[str, Any]], as_json: bool, *, empty: str = "nothing found") -> None:
@@ -32,15 +36,16 @@ def show(rows: Iterable[Mapping[str, Any]], as_json: bool, *, empty: str = "noth
     print_table([heading(key) for key in listed[0]], [[cell(value) for value in row.values()] for row in listed])
 
 
-def show_one(row: Mapping[str, Any], as_json: bool) -> None:
+def heading(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def show_one(row: Mapping[str, Any], as_json: bool, *, names: Callable[[str], str] = heading) -> None:
+    """`names` is `str` for keys that are names themselves, such as those of a configuration."""
     if as_json:
         echo_json(row)
         return
-    _print_record([(heading(key), cell(value)) for key, value in row.items()])
-
-
-def heading(key: str) -> str:
-    return key.replace("_", " ")
+    _print_record([(names(key), cell(value)) for key, value in row.items()])
 
 
 def echo_json(value: Any) -> None:
@@ -56,6 +61,8 @@ def json_bytes(value: Any) -> bytes:
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, float):
+        return float(value)
     return sorted(value) if isinstance(value, (set, frozenset)) else str(value)
 
 
@@ -94,6 +101,8 @@ def cell(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Ratio):
+        return f"{value:.0%}"
     if isinstance(value, float):
         return f"{value:.1f}"
     if isinstance(value, datetime):

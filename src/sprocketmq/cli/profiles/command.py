@@ -38,7 +38,7 @@ def show_profile(name: str | None, as_json: bool) -> None:
     if chosen is None:
         raise ConfigError("no profile is in use; `sprocket profile list` shows all")
     entries = profiles.get(chosen)
-    show_one({key: "***" if key in file.SECRETS else value for key, value in entries.items()}, as_json)
+    show_one({key: "***" if key in file.SECRETS else value for key, value in entries.items()}, as_json, names=str)
 
 
 @profile.command()

@@ -7,6 +7,7 @@ for it. SIGTERM and SIGINT stop the services cleanly, the last started first.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import resource
 import signal
@@ -19,6 +20,7 @@ import click
 from sprocketmq import logs
 from sprocketmq.cli.nearest import nearest
 from sprocketmq.config import settings_of, unknown_keys
+from sprocketmq.errors import SprocketError
 from sprocketmq.logs import Events
 from sprocketmq.remoting.config import ServerConfig
 
@@ -49,13 +51,25 @@ async def serve(services: Sequence[Service]) -> None:
     started: list[Service] = []
     try:
         for service in services:
-            await service.start()
+            await _start(service)
             started.append(service)
             click.echo(f"{service.name}{READY}{service.address}")
         await stop.wait()
     finally:
         for service in reversed(started):
             await service.stop()
+
+
+async def _start(service: Service) -> None:
+    try:
+        await service.start()
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise SprocketError(
+            f"{error.strerror or error}: another program listens there, perhaps a server that still runs; "
+            "--port and --nameserver-port choose others"
+        ) from None
 
 
 def raise_file_limit() -> None:

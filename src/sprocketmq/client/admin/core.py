@@ -73,7 +73,7 @@ class AdminCore:
         return codec.decode(bodies.route.ClusterInfo, (await self.nameserver(RequestCode.GET_BROKER_CLUSTER_INFO)).body)
 
     async def masters(self, cluster: str | None = None, broker: str | None = None) -> dict[str, str]:
-        """Master addresses by broker name: of all brokers, of one cluster, or of one broker."""
+        """Master addresses by broker name: of all brokers, of one cluster, or of one broker by its name or address."""
         found = {
             name: data.broker_addrs[MASTER]
             for name, data in sorted((await self.cluster()).broker_addr_table.items())
@@ -106,7 +106,8 @@ class AdminCore:
 
 
 def _wanted(data: bodies.route.BrokerData, cluster: str | None, broker: str | None) -> bool:
-    return (cluster is None or data.cluster == cluster) and (broker is None or data.broker_name == broker)
+    named = broker is None or data.broker_name == broker or broker in data.broker_addrs.values()
+    return named and (cluster is None or data.cluster == cluster)
 
 
 def one_target(cluster: str | None, broker: str | None) -> None:

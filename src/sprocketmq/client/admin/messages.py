@@ -18,6 +18,7 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import CommandError
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.headers.pull import ConsumerSendMsgBackRequestHeader
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import TRACE_TOPIC
 from sprocketmq.protocol.record.hosts import host_text
@@ -110,6 +111,20 @@ class Messages:
         )
         answer = await self._core.call(host_text(host), RequestCode.CONSUME_MESSAGE_DIRECTLY, header)
         return codec.decode(bodies.running_info.ConsumeMessageDirectlyResult, answer.body)
+
+    async def give_back(self, group: str, message: ReceivedMessage) -> None:
+        """Have the group, and no other, try a message again: the way out of its dead-letter queue."""
+        header = ConsumerSendMsgBackRequestHeader(
+            offset=message.record.commit_offset,
+            group=self._core.name(group),
+            delay_level=1,
+            origin_msg_id=message.offset_message_id,
+            origin_topic=message.stored_topic,
+            max_reconsume_times=message.record.reconsume_times + 1,
+            bname=message.broker_name,
+        )
+        address = await self._core.instance.address_of(message.queue)
+        await self._core.call(address, RequestCode.CONSUMER_SEND_MSG_BACK, header)
 
     async def _is_sender_id(self, message_id: str) -> bool:
         """Both look alike: the broker's begins with the address of a broker of the cluster."""

@@ -34,14 +34,14 @@ def test_neither(text: str) -> None:
 def test_limits() -> None:
     now = [0.0]
     pace = Limits(2, 3.0).begin(lambda: now[0])
-    assert (pace.is_over, pace.patience) == (False, LOOK_S)
+    assert (pace.is_over(), pace.patience) == (False, LOOK_S)
     now[0] = 2.9
     assert pace.patience == pytest.approx(0.1)
     pace.count()
     now[0] = 5.8
-    assert not pace.is_over
+    assert not pace.is_over()
     now[0] = 5.9
-    assert pace.is_over
+    assert pace.is_over()
     pace = Limits(1).begin(lambda: now[0])
     pace.count()
-    assert pace.is_over
+    assert pace.is_over()

@@ -1,0 +1,1 @@
+"""mqadmin's commands, by its names and options."""
