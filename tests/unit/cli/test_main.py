@@ -75,8 +75,7 @@ def reads(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[str, cli
 
 #: They change something, or run until they are stopped, and have nothing to tell but that.
 SILENT = {
-    "up", "nameserver", "broker", "version", "filter", "topic delete", "topic perm", "group create", "group delete",
-    "offset clone", "completion", "mqadmin", "profile set", "profile use",
+    "up", "nameserver", "broker", "version", "filter", "completion", "mqadmin", "profile set", "profile use",
     "profile remove",
 }  # fmt: skip
 

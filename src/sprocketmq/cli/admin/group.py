@@ -11,7 +11,7 @@ from sprocketmq.cli.admin.known import known_group, known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import BROKER, GROUP, TOPIC
 from sprocketmq.cli.output.asking import confirm
-from sprocketmq.cli.output.tables import moment, show
+from sprocketmq.cli.output.tables import moment, say, show
 from sprocketmq.cli.output.watching import watch_option, watched
 from sprocketmq.protocol.names import is_retry_topic
 
@@ -67,10 +67,11 @@ async def _details(admin: AdminClient, name: str) -> dict[str, Any]:
 @click.option("--disabled", is_flag=True, help="Make it, but let nobody consume yet.")
 @click.option("--cluster", help="Only on the brokers of this cluster.")
 @click.option("--broker", type=BROKER, help="Only on this broker.")
+@json_option
 @cluster_options
 def create(
     options: ClientOptions, name: str, retries: int, retry_queues: int, no_broadcast: bool, disabled: bool,
-    cluster: str | None, broker: str | None,
+    cluster: str | None, broker: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Make the group NAME, or change it."""
 
@@ -89,15 +90,17 @@ def create(
         async with AdminClient(options) as admin:
             return await admin.groups.create(config, cluster=cluster, broker=broker)
 
-    click.echo(f"group {name} is on {', '.join(run_client(make()))}")
+    brokers = run_client(make())
+    say({"group": name, "brokers": brokers}, f"group {name} is on {', '.join(brokers)}", as_json)
 
 
 @group.command()
 @click.argument("name", type=GROUP)
 @click.option("--clean-offsets", is_flag=True, help="Also forget how far it was.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
 @cluster_options
-def delete(options: ClientOptions, name: str, clean_offsets: bool, yes: bool) -> None:
+def delete(options: ClientOptions, name: str, clean_offsets: bool, yes: bool, as_json: bool) -> None:
     """Remove the group NAME."""
     if not yes:
         confirm(f"Delete group {name}?")
@@ -109,7 +112,8 @@ def delete(options: ClientOptions, name: str, clean_offsets: bool, yes: bool) ->
             await known_group(admin, name)
             return await admin.groups.delete(name, clean_offsets=clean_offsets)
 
-    click.echo(f"deleted group {name} on {', '.join(run_client(remove()))}")
+    brokers = run_client(remove())
+    say({"group": name, "brokers": brokers}, f"deleted group {name} on {', '.join(brokers)}", as_json)
 
 
 @group.command()

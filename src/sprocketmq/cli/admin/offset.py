@@ -12,7 +12,7 @@ from sprocketmq.cli.admin.known import known_group, known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import GROUP, TOPIC
 from sprocketmq.cli.output.asking import confirm
-from sprocketmq.cli.output.tables import show
+from sprocketmq.cli.output.tables import say, show
 from sprocketmq.cli.output.times import Moment
 from sprocketmq.errors import SprocketError
 
@@ -110,8 +110,9 @@ def _moved(queue: MessageQueue, before: int | None, after: int) -> dict[str, Any
 @click.argument("source", type=GROUP)
 @click.argument("target", type=GROUP)
 @click.argument("topic", type=TOPIC)
+@json_option
 @cluster_options
-def clone(options: ClientOptions, source: str, target: str, topic: str) -> None:
+def clone(options: ClientOptions, source: str, target: str, topic: str, as_json: bool) -> None:
     """Give the group TARGET the offsets of SOURCE in TOPIC."""
 
     async def copy() -> None:
@@ -125,7 +126,8 @@ def clone(options: ClientOptions, source: str, target: str, topic: str) -> None:
             await admin.offsets.clone(source, target, topic)
 
     run_client(copy())
-    click.echo(f"{target} is where {source} is in {topic}")
+    row = {"source": source, "target": target, "topic": topic}
+    say(row, f"{target} is where {source} is in {topic}", as_json)
 
 
 async def _has_offsets(admin: AdminClient, group: str, topic: str) -> None:

@@ -10,7 +10,7 @@ from sprocketmq.cli.admin.known import known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import TOPIC
 from sprocketmq.cli.output.asking import confirm
-from sprocketmq.cli.output.tables import moment, show
+from sprocketmq.cli.output.tables import moment, say, show
 
 if TYPE_CHECKING:
     from sprocketmq.client.admin import AdminClient
@@ -85,8 +85,9 @@ def create(
 @click.argument("name", type=TOPIC)
 @click.option("--cluster", help="Only on the brokers of this cluster.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
 @cluster_options
-def delete(options: ClientOptions, name: str, cluster: str | None, yes: bool) -> None:
+def delete(options: ClientOptions, name: str, cluster: str | None, yes: bool, as_json: bool) -> None:
     """Remove the topic NAME and its messages."""
     if not yes:
         confirm(f"Delete topic {name} and all of its messages?")
@@ -98,7 +99,8 @@ def delete(options: ClientOptions, name: str, cluster: str | None, yes: bool) ->
             await known_topic(admin, name)
             return await admin.topics.delete(name, cluster=cluster)
 
-    click.echo(f"deleted {name} on {', '.join(run_client(remove()))}")
+    brokers = run_client(remove())
+    say({"topic": name, "brokers": brokers}, f"deleted {name} on {', '.join(brokers)}", as_json)
 
 
 @topic.command()
@@ -176,8 +178,9 @@ def groups(options: ClientOptions, name: str, as_json: bool) -> None:
 @click.argument("name", type=TOPIC)
 @click.argument("perm", type=click.IntRange(0, 7))
 @click.option("--broker", help="Only on this broker.")
+@json_option
 @cluster_options
-def perm(options: ClientOptions, name: str, perm: int, broker: str | None) -> None:
+def perm(options: ClientOptions, name: str, perm: int, broker: str | None, as_json: bool) -> None:
     """Set what may be done with NAME: PERM is 4 for reading, 2 for writing, 6 for both."""
 
     async def change() -> list[str]:
@@ -187,7 +190,9 @@ def perm(options: ClientOptions, name: str, perm: int, broker: str | None) -> No
             await known_topic(admin, name)
             return await admin.topics.set_perm(name, perm, broker=broker)
 
-    click.echo(f"{name} has permission {perm} on {', '.join(run_client(change()))}")
+    brokers = run_client(change())
+    said = f"{name} has permission {perm} on {', '.join(brokers)}"
+    say({"topic": name, "perm": perm, "brokers": brokers}, said, as_json)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sprocketmq.cli.output.store_json import for_programs
 from sprocketmq.cli.output.tables import echo_json, print_table, show, show_one
 from sprocketmq.cli.output.times import Moment
 from sprocketmq.errors import ConfigError
@@ -24,6 +25,17 @@ Command = Callable[..., None]
 @click.group()
 def pipeline() -> None:
     """Jobs on Spark over topics, stores and archives."""
+    if not all(_is_installed(package) for package in ("pyspark", "py4j", "pyarrow")):
+        raise ConfigError("Spark is not installed: pip install 'sprocketmq[spark]'")
+
+
+def _is_installed(package: str) -> bool:
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # imported, but not by a finder
+        return False
 
 
 def spark_options(command: Command) -> Command:
@@ -58,10 +70,8 @@ def session(options: dict[str, Any], what: str, kind: str = "parquet") -> Iterat
     """A Spark session for one command, a spinner while it works, and Spark's errors as one line."""
     from rich.console import Console
 
-    try:
-        from sprocketmq.spark.pipeline import clean_errors, open_session
-    except ImportError:
-        raise ConfigError("pyspark is not installed: pip install 'sprocketmq[spark]'") from None
+    from sprocketmq.spark.pipeline import clean_errors, open_session
+
     conf = dict(_pair(text) for text in options.pop("confs"))
     console = Console(stderr=True)
     with console.status(f"{what}: starting Spark") as status, clean_errors():
@@ -172,7 +182,8 @@ def rebuild(directory: str, as_json: bool, **options: Any) -> None:
 
     with session(options, "rebuilding") as spark:
         done = run(spark, directory)
-    show_one({name: value for name, value in done.row().items() if as_json or name != "findings"}, as_json)
+    row = for_programs(done.row())
+    show_one({name: value for name, value in row.items() if as_json or name != "findings"}, as_json)
 
 
 @pipeline.command()

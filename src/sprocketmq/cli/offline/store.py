@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 
+from sprocketmq.cli.output.store_json import store_json
 from sprocketmq.cli.output.times import Moment
 from sprocketmq.errors import StoreError
 from sprocketmq.store.view import Damage, Found, Selection, Sizes, StoreView, Unreadable, rows, scan_log, scan_queues
@@ -57,7 +57,7 @@ def stat(directory: Path, as_json: bool, **options: Any) -> None:
     """What is there: log, queues, offsets, checkpoint, index files. A crashed store is shown as after recovery."""
     row = rows.store_row(_open(directory, options))
     if as_json:
-        click.echo(orjson.dumps(row))
+        click.echo(store_json(row))
     else:
         from sprocketmq.cli.output.store_text import print_stat
 
@@ -101,7 +101,7 @@ def scan(
     found: Iterator[Found | Unreadable | Damage] = (scan_log if commit_order else scan_queues)(view, selection)
     for one in islice(found, limit):
         row = _row(one, body_form)
-        click.echo(orjson.dumps(row) if as_json else message_line(row))
+        click.echo(store_json(row) if as_json else message_line(row))
 
 
 def _row(found: Found | Unreadable | Damage, body_form: rows.BodyForm) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def verify(ctx: click.Context, /, directory: Path, as_json: bool, **options: Any
         findings = list(check(view, progress))
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     if as_json:
-        click.echo(orjson.dumps({"ok": not errors, "findings": [finding.row() for finding in findings]}))
+        click.echo(store_json({"ok": not errors, "findings": [finding.row() for finding in findings]}))
     else:
         for finding in findings:
             click.echo(f"{finding.severity}: {finding}")
@@ -151,7 +151,7 @@ def rebuild(directory: Path, as_json: bool, **options: Any) -> None:
     with byte_progress("rebuilding", work.view.log_begin, work.view.log_end) as progress:
         done = work.run(progress)
     if as_json:
-        click.echo(orjson.dumps(done.row()))
+        click.echo(store_json(done.row()))
         return
     for finding in done.findings:
         click.echo(f"{finding.severity}: {finding}")
@@ -174,7 +174,7 @@ def replay(directory: Path, as_json: bool, dry_run: bool, **options: Any) -> Non
     work = Replay(directory, _open(directory, options))
     rows = [{"file": str(path), "records": count} for path, count in (work.pending() if dry_run else work.run())]
     if as_json:
-        click.echo(orjson.dumps({"dryRun": dry_run, "files": rows}))
+        click.echo(store_json({"dryRun": dry_run, "files": rows}))
         return
     for row in rows:
         click.echo(f"{row['file']}: {row['records']} records {'to append' if dry_run else 'appended'}")

@@ -97,6 +97,9 @@ def records(data: bytes) -> Iterator[Found]:
             yield {"blankAt": at, "blankSize": size, "blankMagic": data[at + 4 : at + 8].hex()}
         elif kind == WHOLE:
             yield one_record(data, at)
+        elif not any(data[at:]):
+            yield {"emptyFrom": at, "emptySize": len(data) - at}  # a file of the log is made whole and filled later
+            return
         else:
             yield damage(at, REASONS[kind])
             return

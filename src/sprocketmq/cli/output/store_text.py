@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+import click
+
+from sprocketmq.cli.output.tables import bold, print_table
 
 
 def clock(timestamp: int) -> str:
@@ -33,46 +35,45 @@ def message_line(row: dict[str, Any]) -> str:
 
 
 def print_stat(row: dict[str, Any]) -> None:
-    console = Console()
     log = row["commitLog"]
-    console.print(
-        f"commit log {log['minOffset']} .. {log['maxOffset']}"
-        f"{', after recovery from a crash (or the broker runs)' if row['abortFilePresent'] else ''}",
-        highlight=False,
-    )
-    console.print(_queues(row["topics"]))
-    console.print(_pairs("checkpoint", {name: clock(value) for name, value in row["checkpoint"].items()}))
+    state = ", after recovery from a crash (or the broker runs)" if row["abortFilePresent"] else ""
+    click.echo(f"commit log {log['minOffset']} .. {log['maxOffset']}{state}")
+    _section("queues", ("topic", "queue", "min", "max"), _queues(row["topics"]))
+    _section("checkpoint", ("name", "value"), [[name, clock(value)] for name, value in row["checkpoint"].items()])
     for title, name in (("consumer offsets", "consumerOffsets"), ("delay offsets", "delayOffsets")):
-        if row[name]:
-            console.print(_pairs(title, row[name]))
-    if row["indexFilesAfterOpen"]:
-        console.print(_index_files(row["indexFilesAfterOpen"]))
+        _section(title, ("name", "value"), _pairs(row[name] or {}))
+    _section("index files", ("file", "from", "to", "entries", "slots"), _index_files(row["indexFilesAfterOpen"]))
 
 
-def _queues(topics: dict[str, dict[str, dict[str, int]]]) -> Table:
-    table = Table("topic", "queue", "min", "max", title="queues", title_justify="left")
-    for topic, queues in topics.items():
-        for queue_id, bounds in queues.items():
-            table.add_row(topic, queue_id, str(bounds["minOffset"]), str(bounds["maxOffset"]))
-    return table
+def _section(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if rows:
+        click.echo(f"\n{bold(title)}")
+        print_table(columns, rows)
 
 
-def _pairs(title: str, values: dict[str, Any]) -> Table:
-    table = Table("name", "value", title=title, title_justify="left")
-    for name, value in values.items():
-        text = " ".join(f"{key}:{offset}" for key, offset in value.items()) if isinstance(value, dict) else str(value)
-        table.add_row(name, text)
-    return table
+def _queues(topics: dict[str, dict[str, dict[str, int]]]) -> list[list[str]]:
+    return [
+        [topic, queue_id, str(bounds["minOffset"]), str(bounds["maxOffset"])]
+        for topic, queues in topics.items()
+        for queue_id, bounds in queues.items()
+    ]
 
 
-def _index_files(files: list[dict[str, Any]]) -> Table:
-    table = Table("file", "from", "to", "entries", "slots", title="index files", title_justify="left")
-    for file in files:
-        table.add_row(
+def _pairs(values: dict[str, Any]) -> list[list[str]]:
+    return [
+        [name, " ".join(f"{key}:{offset}" for key, offset in value.items()) if isinstance(value, dict) else str(value)]
+        for name, value in values.items()
+    ]
+
+
+def _index_files(files: list[dict[str, Any]]) -> list[list[str]]:
+    return [
+        [
             file["file"],
             clock(file["beginTimestamp"]),
             clock(file["endTimestamp"]),
             str(file["indexCount"] - 1),
             str(file["hashSlotCount"]),
-        )
-    return table
+        ]
+        for file in files
+    ]

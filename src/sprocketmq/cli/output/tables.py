@@ -48,6 +48,14 @@ def show_one(row: Mapping[str, Any], as_json: bool, *, names: Callable[[str], st
     _print_record([(names(key), cell(value)) for key, value in row.items()])
 
 
+def say(row: Mapping[str, Any], text: str, as_json: bool) -> None:
+    """What was done: a sentence, or the same as JSON."""
+    if as_json:
+        echo_json(row)
+    else:
+        click.echo(text)
+
+
 def echo_json(value: Any) -> None:
     click.echo(json_bytes(value))
 

@@ -87,10 +87,16 @@ def test_damage_has_an_offset_and_a_reason_and_exit_1(golden: Path) -> None:
         {"offset": 0, "error": "frame length -1"}
     ]
     record = (golden / "messages" / "plain.bin").read_bytes()
-    assert run("message", "--json", "-", stdin=record + bytes(50))[1][1] == {
+    assert run("message", "--json", "-", stdin=record + b"\1" * 50)[1][1] == {
         "offset": len(record),
         "error": "no record's magic",
     }
+
+
+def test_the_rest_of_a_file_that_is_not_full_is_no_damage(golden: Path) -> None:
+    record = (golden / "messages" / "plain.bin").read_bytes()
+    result, found = run("message", "--json", "-", stdin=record + bytes(50))
+    assert (result.exit_code, found[1]) == (0, {"emptyFrom": len(record), "emptySize": 50})
 
 
 def test_damage_in_a_batch(golden: Path) -> None:

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from tests.stores import NAMES, GoldenStore, fingerprint, unpack
 
 from sprocketmq.cli.main import main
+from sprocketmq.cli.output.store_json import for_programs, snake, store_json
 
 
 @pytest.fixture(params=NAMES)
@@ -43,17 +44,18 @@ def test_scan_prints_every_queue_entry(golden: GoldenStore) -> None:
         for message in found["messages"]
     ]
     rows = lines(golden.root, "--body", "none")
-    assert sorted(rows, key=_place) == sorted(expected, key=_place)
+    plain = json.loads(store_json({"found": expected}))["found"]
+    assert sorted(rows, key=_place) == sorted(plain, key=_place)
 
 
 def _place(row: dict[str, Any]) -> tuple[str, int, int]:
-    return row["topic"], row["queueId"], row["queueOffset"]
+    return row["topic"], row["queue_id"], row["queue_offset"]
 
 
 def test_commit_order_also_has_what_is_in_no_queue(tmp_path: Path) -> None:
     golden = unpack("direct", tmp_path)
     rows = lines(golden.root, "--commit-order")
-    offsets = [row["physicalOffset"] for row in rows]
+    offsets = [row["physical_offset"] for row in rows]
     assert offsets == sorted(offsets)
     assert (len(rows), len(lines(golden.root))) == (300, 286)
 
@@ -67,16 +69,16 @@ def test_filters(tmp_path: Path) -> None:
         return [row for row in every if row[name] == one[name]]
 
     assert lines(root, "--topic", one["topic"]) == same("topic")
-    assert lines(root, "--queue", one["queueId"]) == same("queueId")
+    assert lines(root, "--queue", one["queue_id"]) == same("queue_id")
     assert lines(root, "--tag", one["tags"]) == same("tags")
     assert one in lines(root, "--key", one["keys"])
     assert all(one["keys"] in row["keys"].split() for row in lines(root, "--key", one["keys"]))
-    assert lines(root, "--key", one["uniqKey"]) == same("uniqKey")
-    moment = one["storeTimestamp"]
-    assert lines(root, "--from-time", moment, "--to-time", moment) == same("storeTimestamp")
+    assert lines(root, "--key", one["uniq_key"]) == same("uniq_key")
+    moment = one["store_timestamp"]
+    assert lines(root, "--from-time", moment, "--to-time", moment) == same("store_timestamp")
     ranged = lines(root, "-t", "AuditLog", "-q", 0, "--from-offset", 10, "--to-offset", 13)
-    assert [row["queueOffset"] for row in ranged] == [10, 11, 12]
-    at = one["physicalOffset"]
+    assert [row["queue_offset"] for row in ranged] == [10, 11, 12]
+    at = one["physical_offset"]
     assert lines(root, "--commit-order", "--from-physical", at, "--to-physical", at + 1) == [one]
     assert lines(root, "--limit", 3) == every[:3]
 
@@ -84,9 +86,10 @@ def test_filters(tmp_path: Path) -> None:
 def test_bodies_as_text_and_as_base64(tmp_path: Path) -> None:
     root = unpack("features", tmp_path).root
     rows = lines(root)
-    assert {row["bodyEncoding"] for row in rows} >= {"text"}
-    assert all(len(row["body"].encode()) == row["bodyLength"] for row in rows if row["bodyEncoding"] == "text")
-    assert {row["bodyEncoding"] for row in lines(root, "--body", "base64")} == {"base64"}
+    assert any(row["body"] is not None for row in rows)
+    assert all(len(row["body"].encode()) == row["body_length"] for row in rows if row["body"] is not None)
+    assert all((row["body"] is None) == ("body_base64" in row) for row in rows)
+    assert {row["body"] for row in lines(root, "--body", "base64")} == {None}
 
 
 def test_verify_names_file_and_offset_of_damage(tmp_path: Path) -> None:
@@ -117,7 +120,7 @@ def test_rebuild_when_queues_and_index_are_gone(tmp_path: Path) -> None:
     sizes = ["--consume-queue-file-size", 4000, "--hash-slots", 50, "--index-entries", 200]
     done = json.loads(sprocket("rebuild", root, *sizes, "--json").output)
     after = {name: digest for name, (digest, _) in fingerprint(root).items()}
-    assert (done["queueEntries"], done["indexFiles"]) == (1018, 12)
+    assert (done["queue_entries"], done["index_files"]) == (1018, 12)
     assert _of(after, "consumequeue/") == _of(before, "consumequeue/")
     assert list(_of(after, "index/").values()) == list(_of(before, "index/").values())
 
@@ -162,3 +165,13 @@ def test_a_dry_replay_changes_no_byte(tmp_path: Path) -> None:
     before = fingerprint(golden.root)
     assert "records to append" in sprocket("replay", golden.root, "--dry-run").output
     assert fingerprint(golden.root) == before
+
+
+def test_rows_for_programs() -> None:
+    row = {"topics": {"myTopic": {"0": {"minOffset": 1}}}, "bodyCRC": 7, "storeTimestamp": 1, "properties": {"aB": "x"}}
+    assert json.loads(store_json(row)) == {
+        "topics": {"myTopic": {"0": {"min_offset": 1}}}, "body_crc": 7,
+        "store_timestamp": "1970-01-01T00:00:00.001Z", "properties": {"aB": "x"},
+    }  # fmt: skip
+    assert snake("physicMsgTimestamp") == "physic_msg_timestamp"
+    assert for_programs({"bodyEncoding": "base64", "body": "AA=="}) == {"body": None, "body_base64": "AA=="}
