@@ -8,6 +8,7 @@ Everything runs on one event loop; only the store's flush has threads.
 
 from __future__ import annotations
 
+import asyncio
 import ssl as tls
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -65,6 +66,7 @@ events = Events("sprocketmq.broker.broker")
 _CLIENT_SCAN_SECONDS = 10.0
 _FILTER_SAVE_SECONDS = 10.0
 _CLEANING_PAUSE_SECONDS = 0.01
+_WARMING_SECONDS = 1.0
 #: The VIP port is this far below the port that clients are told.
 VIP_DISTANCE = 2
 #: How long a save of the offsets waits for the log.
@@ -96,6 +98,7 @@ class Broker:
         self.figures: list[Source] = []
         self._jobs: list[Periodic] = []
         self._savers: list[Saver] = []
+        self._warming: asyncio.TimerHandle | None = None
         self._started = False
 
     @property
@@ -246,7 +249,7 @@ class Broker:
 
     def _start_services(self) -> None:
         if self.settings.current.enable_property_filter:
-            compile_sql("TRUE")  # the first expression takes long: better now than in a client's pull
+            self._warming = asyncio.get_running_loop().call_later(_WARMING_SECONDS, self._warm_filters)
         self.acks.start()
         self.pressure.start()
         self.kinds.start()
@@ -265,6 +268,10 @@ class Broker:
         ]
         for job in self._jobs:
             job.start()
+
+    def _warm_filters(self) -> None:
+        """The first expression takes long: better on a thread than in a client's pull, or before the first answer."""
+        asyncio.get_running_loop().run_in_executor(None, compile_sql, "TRUE")
 
     def _cleaning_pause(self) -> float:
         """Between two slices of work on the queues others have their turn."""
@@ -303,6 +310,8 @@ class Broker:
     async def _close(self) -> None:
         for job in self._jobs:
             job.stop()
+        if self._warming is not None:
+            self._warming.cancel()
         if self.exporter is not None:
             await self.exporter.stop()
         self.mapping_cleaner.stop()

@@ -220,3 +220,23 @@ async def test_a_job_that_fails_is_done_again() -> None:
     periodic.start()
     await asyncio.wait_for(done.wait(), 60)
     periodic.stop()
+
+
+async def test_filters_are_made_ready_after_the_start_beside_the_loop(
+    start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled, threads = asyncio.Event(), list[str]()
+    loop = asyncio.get_running_loop()
+
+    def compile_beside(_text: str) -> None:
+        threads.append(threading.current_thread().name)
+        loop.call_soon_threadsafe(compiled.set)
+
+    monkeypatch.setattr("sprocketmq.broker.broker.compile_sql", compile_beside)
+    monkeypatch.setattr("sprocketmq.broker.broker._WARMING_SECONDS", 0)
+    broker = await start_broker(enablePropertyFilter="true")
+    caller = Caller(broker)
+    assert (await caller.send()).code == ResponseCode.SUCCESS
+    await caller.client.close(grace=0.1)
+    await asyncio.wait_for(compiled.wait(), 30)
+    assert threads != [threading.main_thread().name]
