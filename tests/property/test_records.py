@@ -41,7 +41,8 @@ def host_sizes(sys_flag: int) -> tuple[int, int]:
 def test_round_trip(record: Record) -> None:
     data = encode_record(record)
     found = decode_record(data)
-    assert found.replace(size=0, body_crc=0) == record
+    end = b"\2" if record.properties.endswith(b"\0") else b""  # or they would look as if they were cut short
+    assert found.replace(size=0, body_crc=0) == record.replace(properties=record.properties + end)
     assert check_record(data, 0, len(data)) == (r.WHOLE, len(data))
     assert encode_record(found) == data
 

@@ -150,11 +150,11 @@ def store_size(body_length: int, topic_length: int, properties_length: int, sys_
 
 def encode_record(record: Record) -> bytes:
     """The record's bytes; size and CRC are computed, whatever the value holds."""
-    topic = record.topic.encode()
-    size = store_size(len(record.body), len(topic), len(record.properties), record.sys_flag)
+    topic, properties = record.topic.encode(), closed(record.properties)
+    size = store_size(len(record.body), len(topic), len(properties), record.sys_flag)
     out = blank(size)
     write_at(
-        out, 0, size, topic, record.body, record.properties, record.queue_id, record.flag, record.queue_offset,
+        out, 0, size, topic, record.body, properties, record.queue_id, record.flag, record.queue_offset,
         record.commit_offset, record.sys_flag, record.born_timestamp, record.born_host, record.store_timestamp,
         record.store_host, record.reconsume_times, record.prepared_transaction_offset, False,
     )  # fmt: skip
@@ -171,8 +171,7 @@ def write_record(
 
     With `property_crc` the properties must leave PROPERTY_CRC_BYTES of their limit for it.
     """
-    if property_crc:
-        properties = reserve_property_crc(properties)
+    properties = reserve_property_crc(properties) if property_crc else closed(properties)
     size = store_size(len(body), len(topic), len(properties), sys_flag)
     if at < 0 or size > len(buffer) - at:
         raise ValueError(f"a record of {size} bytes has no room at {at}")
