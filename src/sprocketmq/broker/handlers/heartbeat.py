@@ -6,10 +6,14 @@ subscriptions out while they have not changed: the answer says whether it must s
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.group_members import Client, ConsumerGroup, ConsumerTable, ProducerTable
 from sprocketmq.broker.tables.groups import GroupTable
-from sprocketmq.broker.tables.topics import UNIT_SUBSCRIPTION, TopicTable
+from sprocketmq.broker.tables.topics import UNIT_SUBSCRIPTION, TopicTable, own_topic
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import FilterError, RequestRefused
 from sprocketmq.filter.expression import TAG, filter_of
@@ -22,11 +26,14 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.client import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
+from sprocketmq.remoting.handlers import refusal
 from sprocketmq.store.files.files import Clock
 
 events = Events("sprocketmq.broker.heartbeat")
 
 _FINGERPRINT = "heartbeat fingerprint"
+#: Groups that are registered in one turn of the loop.
+GROUPS_AT_ONCE = 64
 
 
 class ClientProcessors:
@@ -40,6 +47,7 @@ class ClientProcessors:
         self._producers = producers
         self._consumers = consumers
         self._clock = clock
+        self._tasks: set[asyncio.Task[None]] = set()
         consumers.on_change.append(self._notify)
 
     def add_to(self, table: ProcessorTable) -> None:
@@ -52,13 +60,49 @@ class ClientProcessors:
         data = codec.decode(HeartbeatData, request.body)
         if self._closed not in connection.on_closed:
             connection.on_closed.append(self._closed)
-        now = self._clock.now_ms()
-        for consumer in data.consumer_data_set:
-            client = Client(connection, data.client_id, request.language, request.version, now)
-            self._consume(consumer, client, without_subscriptions=data.without_sub)
-        for producer in data.producer_data_set:
-            client = Client(connection, data.client_id, request.language, request.version, now)
-            self._producers.register(producer.group_name, client)
+        turns = self._register(connection, request, data)
+        if len(data.consumer_data_set) + len(data.producer_data_set) <= GROUPS_AT_ONCE:
+            for _ in turns:
+                pass
+            return self._registered(connection, request, data)
+        task = asyncio.get_running_loop().create_task(self._go_on(connection, request, data, turns))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return None
+
+    async def _go_on(
+        self, connection: Connection, request: Command, data: HeartbeatData, turns: Iterator[None]
+    ) -> None:
+        """One client with ten thousand groups must not keep all others waiting."""
+        try:
+            for _ in turns:
+                await asyncio.sleep(0)
+                if connection.closed:  # who is gone is in no group
+                    return
+            reply = self._registered(connection, request, data)
+        except Exception as error:  # noqa: BLE001 - the edge of this task: what went wrong becomes the answer
+            reply = refusal(request, error, connection)
+        if not request.is_oneway:
+            connection.reply(reply)
+
+    def _register(self, connection: Connection, request: Command, data: HeartbeatData) -> Iterator[None]:
+        """Note the client in its groups, so many at a time."""
+
+        def client() -> Client:
+            return Client(connection, data.client_id, request.language, request.version, self._clock.now_ms())
+
+        for consumers in _batches(data.consumer_data_set):
+            self._make_retry_topics(consumers)
+            for consumer in consumers:
+                if self._groups.get(consumer.group_name) is not None:  # else its pulls are told so
+                    self._consumers.register(consumer, client(), keep_subscriptions=data.without_sub)
+            yield
+        for producers in _batches(data.producer_data_set):
+            for producer in producers:
+                self._producers.register(producer.group_name, client())
+            yield
+
+    def _registered(self, connection: Connection, request: Command, data: HeartbeatData) -> Command:
         changed = self._fingerprint_changed(connection, data)
         return request.reply(
             ext_fields={"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true" if changed else "false"}
@@ -73,14 +117,15 @@ class ClientProcessors:
             connection.attributes[_FINGERPRINT] = data.heartbeat_fingerprint
         return bool(known != data.heartbeat_fingerprint)
 
-    def _consume(self, data: ConsumerData, client: Client, *, without_subscriptions: bool) -> None:
-        group = self._groups.get(data.group_name)
-        if group is None:  # it is not created by a heartbeat here: its pulls are told so
-            return
-        if names.topic_fault(names.retry_topic(data.group_name)) is None:
-            flag = UNIT_SUBSCRIPTION if data.unit_mode else 0
-            self._topics.create_own(names.retry_topic(data.group_name), group.retry_queue_nums, sys_flag=flag)
-        self._consumers.register(data, client, keep_subscriptions=without_subscriptions)
+    def _make_retry_topics(self, consumers: Sequence[ConsumerData]) -> None:
+        """Those of groups that are known, or come by themselves, all at once: each write to disk takes its time."""
+        wanted = []
+        for data in consumers:
+            group, topic = self._groups.get(data.group_name), names.retry_topic(data.group_name)
+            if group is not None and names.topic_fault(topic) is None:
+                flag = UNIT_SUBSCRIPTION if data.unit_mode else 0
+                wanted.append(own_topic(topic, group.retry_queue_nums, sys_flag=flag))
+        self._topics.create_all_own(wanted)
 
     def unregister(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(UnregisterClientRequestHeader, request.ext_fields)
@@ -126,3 +171,10 @@ class ClientProcessors:
         for connection in tuple(group.members):
             notice = Command(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ext_fields={"consumerGroup": group.name})
             connection.send(notice)
+
+
+T = TypeVar("T")
+
+
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[at : at + GROUPS_AT_ONCE] for at in range(0, len(items), GROUPS_AT_ONCE))

@@ -7,6 +7,7 @@ from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
+from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.enums import BoundaryType
 from sprocketmq.protocol.header import from_ext_fields
@@ -63,12 +64,22 @@ class OffsetProcessors:
         if header.consumer_group not in self._groups.configs:  # a commit creates no group, unlike a pull
             remark = f"no group {header.consumer_group}"
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)
-        if self._topics.get(header.topic) is None:
+        topic = self._topics.get(header.topic)
+        if topic is None:
             raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"no topic {header.topic}")
-        if header.queue_id < 0 or header.commit_offset < 0:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, "queueId and commitOffset must not be negative")
+        if header.commit_offset < 0:
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, "commitOffset must not be negative")
+        if not self._has_queue(topic, header.queue_id):
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"topic {header.topic} has no queue {header.queue_id}")
         self._offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
         return request.reply()
+
+    def _has_queue(self, topic: TopicConfig, queue_id: int) -> bool:
+        """One that a client may use, or that has messages from when the topic had more: any other number would be
+        kept for ever.
+        """
+        count = max(topic.read_queue_nums, topic.write_queue_nums)
+        return 0 <= queue_id < count or self._store.queues.find(topic.topic_name, queue_id) is not None
 
     def search(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(SearchOffsetRequestHeader, request.ext_fields)

@@ -83,21 +83,19 @@ class TopicTable:
             topic_filter_type=after.topic_filter_type,
             topic_sys_flag=sys_flag,
         )
-        return self._add(config, "send")
+        self._add({topic: config}, "send")
+        return config
 
     def create_own(self, topic: str, queue_nums: int, perm: int = READ_WRITE, sys_flag: int = 0) -> TopicConfig:
         """A topic that the broker needs for itself, such as a retry topic; the one that is there, if there is."""
-        found = self.configs.get(topic)
-        if found is not None:
-            return found
-        config = TopicConfig(
-            topic_name=topic,
-            read_queue_nums=queue_nums,
-            write_queue_nums=queue_nums,
-            perm=perm,
-            topic_sys_flag=sys_flag,
-        )
-        return self._add(config, "broker")
+        self.create_all_own([own_topic(topic, queue_nums, perm, sys_flag)])
+        return self.configs[topic]
+
+    def create_all_own(self, configs: Sequence[TopicConfig]) -> None:
+        """Those of them that are not there yet, with one write to disk."""
+        new = {config.topic_name: config for config in configs if config.topic_name not in self.configs}
+        if new:
+            self._add(new, "broker")
 
     def adopt(self, queues: Mapping[str, int]) -> None:
         """After a crash: a topic that has messages, in so many queues, but no entry, was about to be saved."""
@@ -131,10 +129,10 @@ class TopicTable:
     def names_of_system(self) -> frozenset[str]:
         return frozenset(config.topic_name for config in system_topics(self._settings))
 
-    def _add(self, config: TopicConfig, by: str) -> TopicConfig:
-        self._change({config.topic_name: config}, durable=self._durable)
-        events.info("topic created", topic=config.topic_name, queues=config.write_queue_nums, by=by)
-        return config
+    def _add(self, configs: Mapping[str, TopicConfig], by: str) -> None:
+        self._change(configs, durable=self._durable)
+        for config in configs.values():
+            events.info("topic created", topic=config.topic_name, queues=config.write_queue_nums, by=by)
 
     def _change(self, changes: Mapping[str, TopicConfig | None], *, durable: bool) -> None:
         """Put topics, or delete those of None. What must be on disk and cannot be is as it was before."""
@@ -197,6 +195,11 @@ def _auto_create_model(config: BrokerConfig) -> list[TopicConfig]:
     if not config.auto_create_topic_enable:
         return []
     return [_topic(names.DEFAULT_TOPIC, config.default_topic_queue_nums, INHERITED)]
+
+
+def own_topic(topic: str, queue_nums: int, perm: int = READ_WRITE, sys_flag: int = 0) -> TopicConfig:
+    """A topic that the broker needs for itself, such as a retry topic."""
+    return replace(_topic(topic, queue_nums, perm), topic_sys_flag=sys_flag)
 
 
 def _topic(name: str, queues: int, perm: int = READ_WRITE) -> TopicConfig:

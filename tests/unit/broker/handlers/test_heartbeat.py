@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
+import pytest
 from tests.unit.broker.conftest import Connect, StartBroker
 from tests.unit.broker.support import Caller, FakeClock, fields, wants
 
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.handlers.heartbeat import GROUPS_AT_ONCE
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.connections import GetConsumerListByGroupResponseBody
-from sprocketmq.protocol.bodies.heartbeat import CheckClientRequestBody
-from sprocketmq.protocol.enums import MessageModel
+from sprocketmq.protocol.bodies.heartbeat import CheckClientRequestBody, ConsumerData, HeartbeatData, ProducerData
+from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
+from sprocketmq.store.files.config_files import ConfigFile
 
 
 async def members(caller: Caller, group: str = "G") -> list[str]:
@@ -130,3 +134,46 @@ async def test_an_unknown_group_is_not_registered_where_groups_are_not_created(s
     assert broker.consumers.get("G") is None
     assert "P" in broker.producers.groups
     await caller.client.close(grace=0.1)
+
+
+async def test_many_new_groups_cost_few_writes_and_leave_the_loop_free(
+    start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = await start_broker(flushDiskType="SYNC_FLUSH")
+    caller, other = Caller(broker), Caller(broker)
+    await other.send()
+    writes: list[str] = []
+    turns: list[int] = []
+    write = ConfigFile.write
+
+    def counted(file: ConfigFile[object], data: bytes) -> None:
+        writes.append(file.path.name)
+        asyncio.get_running_loop().call_soon(lambda: turns.append(len(broker.consumers.groups)))
+        write(file, data)
+
+    monkeypatch.setattr(ConfigFile, "write", lambda file, data: counted(file, data) if is_loop() else write(file, data))
+    groups = 4 * GROUPS_AT_ONCE
+    data = HeartbeatData(
+        client_id="c",
+        consumer_data_set=tuple(consumer(f"G{number}") for number in range(groups)),
+        producer_data_set=tuple(ProducerData(group_name=f"P{number}") for number in range(groups)),
+    )
+    assert (await caller(RequestCode.HEART_BEAT, codec.encode(data))).code == 0
+    assert writes.count("topics.json") == groups // GROUPS_AT_ONCE
+    assert len(set(turns)) == groups // GROUPS_AT_ONCE  # others had their turn between them
+    assert len(broker.consumers.groups) == len(broker.producers.groups) == groups
+    assert broker.topics.get(f"%RETRY%G{groups - 1}") is not None
+    for each in (caller, other):
+        await each.client.close(grace=0.1)
+
+
+def is_loop() -> bool:
+    """Whether this is the thread of the event loop."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def consumer(group: str) -> ConsumerData:
+    return ConsumerData(
+        group_name=group, consume_type=ConsumeType.CONSUME_PASSIVELY, message_model=MessageModel.CLUSTERING,
+        consume_from_where=ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
+    )  # fmt: skip

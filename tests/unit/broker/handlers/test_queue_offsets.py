@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.unit.broker.conftest import StartBroker
 from tests.unit.broker.support import START_MS, Caller, FakeClock, fields
 
@@ -63,3 +65,16 @@ async def test_commits_for_what_does_not_exist_are_refused(caller: Caller) -> No
     ).code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
     await caller.heartbeat("G")
     assert (await ask(caller, RequestCode.UPDATE_CONSUMER_OFFSET, **commit)).code == ResponseCode.TOPIC_NOT_EXIST
+
+
+async def test_only_queues_that_are_there_have_offsets(broker: Broker, caller: Caller) -> None:
+    await caller.send()
+    await caller.heartbeat("G")
+    for queue_id in (-1, 4, 2**31 - 1):
+        commit = {"consumerGroup": "G", "commitOffset": 7, "queueId": queue_id}
+        assert (await ask(caller, RequestCode.UPDATE_CONSUMER_OFFSET, **commit)).code == ResponseCode.SYSTEM_ERROR
+    assert broker.offsets.queues("G", "T") == {}
+    await caller.send(queue_id=3)
+    broker.topics.put(replace(broker.topics.configs["T"], read_queue_nums=1, write_queue_nums=1))
+    commit = {"consumerGroup": "G", "commitOffset": 1, "queueId": 3}
+    assert (await ask(caller, RequestCode.UPDATE_CONSUMER_OFFSET, **commit)).code == 0  # its messages are still there
