@@ -1,8 +1,9 @@
 """The servers of a scene: the one file of the corpus that knows modules of the product.
 
 Fixed are the time (that of the loop), the ports, the process id, and everything random. Nothing is synced to the disk,
-for no power is cut here. The flush threads, which work in real time, have nothing to do: the loop's thread flushes when
-a flush is asked for. Only a broker that flushes before it answers has its thread at work; its scene waits for answers.
+for no power is cut here. The threads that flush and save, which work in real time, have nothing to do: the loop's
+thread flushes when a flush is asked for, and saves the tables. Only a broker that flushes before it answers has its
+thread at work; its scene waits for answers.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import os
 import random
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from unittest import mock
@@ -20,6 +22,7 @@ from tests.corpus.model import START_MS
 from tests.corpus.network import VirtualLoop
 
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.tables import saver
 from sprocketmq.codes import RequestCode as Code
 from sprocketmq.config import from_properties
 from sprocketmq.nameserver.config import NameserverConfig
@@ -40,11 +43,23 @@ _SMALL = {
     "flushIntervalConsumeQueue": "3600000",
     "timerWheelEnable": "false",  # its file is large; the scenes that need it have it
 }
+
+
+class _AtOnce:
+    """In the place of the threads that save tables."""
+
+    def submit(self, job: Callable[[], object]) -> Future[object]:
+        done: Future[object] = Future()
+        done.set_result(job())
+        return done
+
+
 _FIXED: tuple[tuple[ModuleType, str, object], ...] = (
     (os, "getpid", lambda: 4711),
     (secrets, "randbits", lambda _bits: 42),
     (os, "fsync", lambda _file: None),
     (os, "fdatasync", lambda _file: None),
+    (saver, "threads", _AtOnce()),
 )
 _HOME = {"kvConfigPath": "namesrv/kvConfig.json", "configStorePath": "namesrv/namesrv.properties"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from sprocketmq.broker.settings import Settings
@@ -35,7 +35,7 @@ class GroupTable:
         self._file = file
         self._settings = settings
         self._clock = clock
-        self._touched: set[str] = set()
+        self._touched: dict[str, None] = {}
         self._text: TableText[SubscriptionGroupConfig] = TableText(
             lambda table: file.encode(SubscriptionGroups(subscription_group_table=table)),
             lambda group: self.configs.get(group),
@@ -49,7 +49,7 @@ class GroupTable:
             self.data_version = kept.data_version
         for group in INITIAL_GROUPS:
             self.configs.setdefault(group, SubscriptionGroupConfig(group_name=group))
-        self._touched.update(self.configs)
+        self._touched.update(dict.fromkeys(self.configs))
 
     def get(self, group: str) -> SubscriptionGroupConfig | None:
         """The group's settings; one that is not known yet is made when that is allowed. None when it is not."""
@@ -60,7 +60,7 @@ class GroupTable:
         if not allowed or names.group_fault(group) is not None:
             return None
         config = self.configs[group] = SubscriptionGroupConfig(group_name=group)
-        self._touched.add(group)
+        self._touched[group] = None
         self.data_version = self.data_version.next(self._clock.now_ms())
         self.saver.soon()
         events.info("group created", group=group)
@@ -116,15 +116,15 @@ class GroupTable:
             else:
                 self.configs[group] = config
         self.forbidden = forbidden
-        self._touched.update(changes)
+        self._touched.update(dict.fromkeys(changes))
         self.data_version = self.data_version.next(self._clock.now_ms())
         self.saver.changed()
 
     def _take(self) -> Callable[[], None]:
-        touched, self._touched = self._touched, set()
+        touched, self._touched = self._touched, {}
         return partial(
             self._write, touched, SubscriptionGroups(forbidden_table=self.forbidden, data_version=self.data_version)
         )
 
-    def _write(self, touched: set[str], rest: SubscriptionGroups) -> None:
+    def _write(self, touched: Iterable[str], rest: SubscriptionGroups) -> None:
         self._file.write(self._text.text(self._file.encode(rest), touched))

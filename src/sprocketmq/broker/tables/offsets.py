@@ -8,7 +8,7 @@ reset       set by an administrator: the next pull of that queue is sent there, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from sprocketmq.broker.tables.saver import Saver
@@ -37,7 +37,7 @@ class ConsumerOffsets:
         self.saver = Saver("offsets", self._take)
         self._file = file
         self._clock = clock
-        self._changed: set[str] = set()
+        self._changed: dict[str, None] = {}
         self._text: TableText[Mapping[int, int]] = TableText(
             lambda table: file.encode(OffsetsFile(offset_table=table)), self._copy
         )
@@ -47,7 +47,7 @@ class ConsumerOffsets:
         if kept is not None:
             self.table = {key: dict(offsets) for key, offsets in kept.offset_table.items()}
             self.data_version = kept.data_version
-            self._changed.update(self.table)
+            self._changed.update(dict.fromkeys(self.table))
 
     def clamp(self, max_offset: Callable[[str, int], int]) -> None:
         """After a crash: what a group consumed beyond a queue's end is lost, and what comes there next is new to it."""
@@ -77,7 +77,7 @@ class ConsumerOffsets:
             self._note(key)
 
     def _note(self, key: str) -> None:
-        self._changed.add(key)
+        self._changed[key] = None
         self.saver.changed()
 
     def pull_by(self, key: str, queue_id: int, offset: int) -> None:
@@ -157,7 +157,7 @@ class ConsumerOffsets:
         for table in (self.table, self.pulled, self.resets):
             for key in [key for key in table if is_gone(_parts(key)[0], _parts(key)[2])]:
                 del table[key]
-                self._changed.add(key)
+                self._changed[key] = None
         self.saver.changed()
 
     def save(self) -> None:
@@ -169,11 +169,11 @@ class ConsumerOffsets:
             self.log_is_safe = safe
 
     def _take(self) -> Callable[[], None]:
-        changed, self._changed = self._changed, set()
+        changed, self._changed = self._changed, {}
         self.data_version = self.data_version.next(self._clock.now_ms())
         return partial(self._write, changed, self.data_version, self.log_is_safe)
 
-    def _write(self, changed: set[str], version: DataVersion, log_is_safe: Callable[[], object]) -> None:
+    def _write(self, changed: Iterable[str], version: DataVersion, log_is_safe: Callable[[], object]) -> None:
         """What a group has consumed may be on disk only when the log is, or a power cut leaves it ahead of its queue:
         the next messages that come there would be taken for consumed.
         """

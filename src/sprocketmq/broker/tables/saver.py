@@ -27,7 +27,7 @@ SHARE = 20
 AFTER_FAILURE = 1.0
 
 #: One table that waits for a slow disk does not keep another waiting.
-_threads = ThreadPoolExecutor(4, "save-tables")
+threads = ThreadPoolExecutor(4, "save-tables")
 
 Job = Callable[[], object]
 
@@ -38,6 +38,7 @@ class Saver:
         self._take = take
         self._changes = self._saved = 0
         self._job: Future[object] | None = None
+        self._job_changes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._rest_until = 0.0
         self._failing = False
@@ -61,12 +62,12 @@ class Saver:
             return
         self._forget_timer()
         loop = asyncio.get_running_loop()
-        changes, began = self._changes, loop.time()
-        job = self._job = _threads.submit(self._take())
+        self._job_changes, began = self._changes, loop.time()
+        job = self._job = threads.submit(self._take())
 
         def done(_job: Future[object]) -> None:
             with suppress(RuntimeError):  # the loop is closed: nobody is there to go on
-                loop.call_soon_threadsafe(self._done, job, changes, began)
+                loop.call_soon_threadsafe(self._done, job, began)
 
         job.add_done_callback(done)
 
@@ -82,25 +83,31 @@ class Saver:
     def save_now(self) -> None:
         """On this thread; raises what the file system says."""
         self._forget_timer()
-        if self._job is not None:
-            wait([self._job])
-            self._job = None
+        self._wait()
         changes = self._changes
         self._take()()
         self._saved = changes
 
     def close(self) -> None:
         """Save what is not saved yet."""
-        if self.dirty or self._job is not None:
+        self._wait()
+        if self.dirty:
             self.save_now()
 
-    def _done(self, job: Future[object], changes: int, began: float) -> None:
+    def _wait(self) -> None:
+        job, self._job = self._job, None
+        if job is not None:
+            wait([job])
+            if job.exception() is None:
+                self._saved = self._job_changes
+
+    def _done(self, job: Future[object], began: float) -> None:
         if job is not self._job:  # somebody waited for it already
             return
         self._job = None
         now, error = asyncio.get_running_loop().time(), job.exception()
         if error is None:
-            self._saved, self._failing = changes, False
+            self._saved, self._failing = self._job_changes, False
             self._rest_until = now + max(SHORTEST_REST, (now - began) * SHARE)
         else:
             if not self._failing:

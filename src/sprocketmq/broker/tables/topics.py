@@ -6,7 +6,7 @@ inherit bit; the new topic gets as many queues as the sender asks for, at most a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -46,7 +46,7 @@ class TopicTable:
         self._settings = settings
         self._clock = clock
         self._durable = durable
-        self._touched: set[str] = set()
+        self._touched: dict[str, None] = {}
         self._text: TableText[TopicConfig] = TableText(
             lambda table: file.encode(Topics(topic_config_table=table)), lambda topic: self.configs.get(topic)
         )
@@ -63,7 +63,7 @@ class TopicTable:
             self.configs.pop(names.DEFAULT_TOPIC, None)
         if missing or kept is None:
             self.saver.changed()
-        self._touched.update(self.configs)
+        self._touched.update(dict.fromkeys(self.configs))
         self.saver.close()
 
     def get(self, topic: str) -> TopicConfig | None:
@@ -103,7 +103,7 @@ class TopicTable:
             if topic not in self.configs and names.topic_fault(topic) is None:
                 config = _topic(topic, max(count, 1 if topic.startswith("%") else self._default_queues()))
                 self.configs[topic] = config
-                self._touched.add(topic)
+                self._touched[topic] = None
                 self.data_version = self.data_version.next(self._clock.now_ms())
                 events.warning("topic adopted", topic=topic, queues=config.write_queue_nums)
         self.saver.save_now()
@@ -156,15 +156,15 @@ class TopicTable:
                 self.configs.pop(topic, None)
             else:
                 self.configs[topic] = config
-        self._touched.update(changes)
+        self._touched.update(dict.fromkeys(changes))
         self.data_version = self.data_version.next(self._clock.now_ms())
         self.saver.changed()
 
     def _take(self) -> Callable[[], None]:
-        touched, self._touched = self._touched, set()
+        touched, self._touched = self._touched, {}
         return partial(self._write, touched, self.data_version)
 
-    def _write(self, touched: set[str], version: DataVersion) -> None:
+    def _write(self, touched: Iterable[str], version: DataVersion) -> None:
         self._file.write(self._text.text(self._file.encode(Topics(data_version=version)), touched))
 
 

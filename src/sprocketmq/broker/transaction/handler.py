@@ -18,7 +18,7 @@ from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import home_of, message_of, redirect
 from sprocketmq.broker.system_topics.numbers import number_in
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
-from sprocketmq.broker.transaction.half_messages import QUEUE, Half, OpenHalves
+from sprocketmq.broker.transaction.half_messages import QUEUE, Half, OpenHalves, half_of
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
@@ -103,12 +103,14 @@ class Transactions:
         return self._answers.reply(connection, request)
 
     def _named(self, header: EndTransactionRequestHeader) -> Half:
-        """The half in its queue: what looks like a half at a place in the log may stand in a message's body."""
-        half = self._halves.read(header.tran_state_table_offset)
-        if half is None or half.record.commit_offset != header.commit_log_offset:
+        record = self._store.reader.message_at(header.commit_log_offset)
+        if record is None or record.topic != TRANSACTION_HALF_TOPIC:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"no half message at {header.commit_log_offset}")
+        half = half_of(record)
         if half.properties.get(PRODUCER_GROUP) != header.producer_group:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the half message is of another producer group")
+        if record.queue_offset != header.tran_state_table_offset:
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the half message has another queue offset")
         return half
 
     def _refuse_late(self, half: Half, header: EndTransactionRequestHeader) -> None:
