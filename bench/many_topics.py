@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sprocketmq.hot.loader import form
 from sprocketmq.protocol.record.record import decode_records
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.store import MessageStore
 
 HOST = bytes(8)

@@ -18,7 +18,7 @@ from pathlib import Path
 from sprocketmq.hot.loader import form
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store import scan
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.offline.verify import verify
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.view import Selection, StoreView, plan_splits

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sprocketmq.hot.loader import form
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.store import MessageStore
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.fault.disk import SimDisk
 from tests.fault.ledger import ROOT, Ledger, Place, TickingClock, open_store, small_config
 
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 
 CHECKPOINT = ROOT / "checkpoint"
 ABORT = ROOT / "abort"

@@ -13,7 +13,7 @@ from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.hashing import string_hash
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.record import Record, decode_records
-from sprocketmq.store.files.config import FlushDiskType, StoreConfig
+from sprocketmq.store.config import FlushDiskType, StoreConfig
 from sprocketmq.store.files.files import Files
 from sprocketmq.store.store import MessageStore
 

@@ -9,7 +9,7 @@ from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.codes import RequestCode
 from sprocketmq.config import from_properties
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 
 
 def broker_on(disk: SimDisk, **entries: str) -> Broker:

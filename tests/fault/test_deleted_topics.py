@@ -10,7 +10,7 @@ from tests.fault.ledger import TickingClock, everything, open_store, small_confi
 from tests.fault.source import places_in, view_of
 
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.config import FlushDiskType, StoreConfig
+from sprocketmq.store.config import FlushDiskType, StoreConfig
 from sprocketmq.store.files.deleted_topics import FILE_NAME, Deletion
 from sprocketmq.store.offline.rebuild import Rebuild
 from sprocketmq.store.offline.verify import verify

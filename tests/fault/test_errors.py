@@ -10,7 +10,7 @@ from tests.fault.disk import SimDisk, keep_everything, keep_nothing
 from tests.fault.ledger import Ledger, TickingClock, check, check_serves, everything, open_store, small_config
 
 from sprocketmq.errors import FlushFailed, StoreError
-from sprocketmq.store.files.config import FlushDiskType
+from sprocketmq.store.config import FlushDiskType
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore
 

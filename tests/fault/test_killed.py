@@ -16,7 +16,7 @@ from tests.fault.source import places_in, view_of
 from tests.unit.store.support import HOST, START_MS, batch, bodies, open_store, properties, put, read_all
 
 from sprocketmq.protocol.record.record import WHOLE, check_record, decode_record, write_record
-from sprocketmq.store.files.config import FlushDiskType
+from sprocketmq.store.config import FlushDiskType
 from sprocketmq.store.store import MessageStore
 
 PROPERTIES = b"KEYS\x01order-1\x02TAGS\x01TagA\x02"

@@ -15,7 +15,7 @@ from tests.fault.disk import Faults, PowerCut, SimDisk, keep_everything, keep_no
 from tests.fault.ledger import TOPICS, Ledger, TickingClock, check, check_serves, everything, open_store, small_config
 from tests.fault.source import places_in, view_of
 
-from sprocketmq.store.files.config import FlushDiskType
+from sprocketmq.store.config import FlushDiskType
 
 SEEDS = st.integers(0, 2**32 - 1)
 

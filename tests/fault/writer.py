@@ -14,7 +14,7 @@ from random import Random
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.config import FlushDiskType, StoreConfig
+from sprocketmq.store.config import FlushDiskType, StoreConfig
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore
 

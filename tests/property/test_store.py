@@ -12,7 +12,7 @@ from tests.unit.store.support import FakeClock, batch, open_store, put, read_all
 
 from sprocketmq.protocol.record.hashing import tags_code
 from sprocketmq.protocol.record.record import decode_records
-from sprocketmq.store.files.config import FlushDiskType
+from sprocketmq.store.config import FlushDiskType
 from sprocketmq.store.store import MessageStore
 
 TOPICS = ("A", "B%x", "%RETRY%g")

@@ -50,7 +50,7 @@ from sprocketmq.logs import Events
 from sprocketmq.protocol.record.ids import UniqueIds
 from sprocketmq.remoting import ProcessorTable, RemotingClient, RemotingServer
 from sprocketmq.remoting.peer import format_address
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.files.config_files import (
     consumer_filters_file,
     consumer_offsets_file,

@@ -15,7 +15,7 @@ from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.errors import ConfigError
 from sprocketmq.properties_file import format_properties, parse_properties
 from sprocketmq.protocol.bodies.data_version import DataVersion
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.files.files import Files
 
 _STORE_KEYS = StoreConfig.runtime_keys()

@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 
 from sprocketmq.protocol.names import SCHEDULE_TOPIC
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.files.files import Clock, Files
 from sprocketmq.store.files.layout import Layout
 from sprocketmq.store.index.index import Index

@@ -15,12 +15,13 @@ from collections.abc import Callable, Collection
 
 from sprocketmq.errors import FlushFailed, StoreError
 from sprocketmq.protocol.record.record import BLANK, REASONS, WHOLE, Record
+from sprocketmq.store.config import StoreConfig, default_mapped_queue_files
 from sprocketmq.store.dispatch.dispatch import Dispatcher, OnDispatch
 from sprocketmq.store.files.checkpoint import Checkpoint, read_checkpoint
-from sprocketmq.store.files.config import StoreConfig, default_mapped_queue_files
 from sprocketmq.store.files.deleted_topics import DeletedTopics, Deletion
 from sprocketmq.store.files.files import Clock, Disk, Files, SystemClock, can_pass
 from sprocketmq.store.files.map_cache import MapCache
+from sprocketmq.store.files.trouble import Trouble
 from sprocketmq.store.index.format import IndexHeader
 from sprocketmq.store.index.index import Index
 from sprocketmq.store.log.append import Appender, PutResult, PutStatus
@@ -32,7 +33,6 @@ from sprocketmq.store.queue.ext import ExtTable
 from sprocketmq.store.queue.table import QueueTable
 from sprocketmq.store.recovery.recovery import Recovery, RecoveryReport
 from sprocketmq.store.retention import Cleaner
-from sprocketmq.store.trouble import Trouble
 
 LOCAL_HOST = bytes([127, 0, 0, 1]) + (10911).to_bytes(4, "big")
 
@@ -71,9 +71,11 @@ class MessageStore:
         self.queues = QueueTable(files, maps, self.layout, config.mapped_file_size_consume_queue, self.deleted.table)
         self.index = self._make_index()
         self.dispatcher = Dispatcher(
-            self.queues.open_cursor, self.index.cursor if self.index else None, config.delay_level_ms
+            self.queues.cursors,
+            self.queues.open_cursor,
+            self.index.cursor if self.index else None,
+            config.delay_level_ms,
         )
-        self.queues.dispatcher = self.dispatcher
         self.appender = Appender(
             self, self.dispatcher, clock.now_ms, store_host, config.mapped_file_size_commit_log,
             config.max_message_size, config.max_topic_length, config.enabled_append_prop_crc,

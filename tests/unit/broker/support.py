@@ -17,7 +17,7 @@ from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageMode
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.record import Record, decode_records
 from sprocketmq.remoting import ProcessorTable, RemotingClient
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.files.files import Disk, Files
 
 START_MS = 1_700_000_000_000

@@ -6,7 +6,7 @@ from sprocketmq.broker.config import BrokerConfig, BrokerRole
 from sprocketmq.config import from_properties, settings_of, to_properties, unknown_keys
 from sprocketmq.errors import ConfigError
 from sprocketmq.properties_file import parse_properties
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 
 CONF = """
 brokerClusterName = DefaultCluster

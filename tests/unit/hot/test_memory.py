@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.unit.store.support import HOST, START_MS, properties
 
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.store import MessageStore
 
 SOME = 200

@@ -7,7 +7,7 @@ from typing import Any
 
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.record import Record, decode_records
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.files.files import Files
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore

@@ -14,7 +14,7 @@ from tests.unit.store.log.test_flush import BrokenDisk
 from tests.unit.store.support import FakeClock, bodies, open_store, put, small
 from tests.unit.store.test_retention import MeteredDisk
 
-from sprocketmq.store.files.config import FlushDiskType
+from sprocketmq.store.config import FlushDiskType
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore

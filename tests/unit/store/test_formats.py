@@ -5,8 +5,8 @@ import struct
 import pytest
 
 from sprocketmq.errors import ConfigError, StoreError
+from sprocketmq.store.config import FlushDiskType, StoreConfig
 from sprocketmq.store.files.checkpoint import CHECKPOINT_SIZE, Checkpoint, decode_checkpoint
-from sprocketmq.store.files.config import FlushDiskType, StoreConfig
 from sprocketmq.store.files.layout import Layout, base_offset_of, file_name, topic_name
 from sprocketmq.store.index.format import HEADER, decode_index_entry, decode_index_header, entry_at, index_file_size
 from sprocketmq.store.queue.ext_format import (

@@ -9,7 +9,7 @@ import pytest
 from tests.stores import NAMES, GoldenStore, unpack
 
 from sprocketmq.protocol.record.record import decode_record, decode_records
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.lookup import Boundary
 from sprocketmq.store.pull.get import GetStatus
 from sprocketmq.store.store import MessageStore

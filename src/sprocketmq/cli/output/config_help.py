@@ -14,7 +14,7 @@ def broker_settings() -> dict[str, Setting]:
     """Every key of a broker.conf."""
     from sprocketmq.broker.config import BrokerConfig
     from sprocketmq.config import settings_of
-    from sprocketmq.store.files.config import StoreConfig
+    from sprocketmq.store.config import StoreConfig
     from sprocketmq.store.files.config_meanings import MEANINGS
 
     store = {key: replace(row, doc=row.doc or MEANINGS[key]) for key, row in settings_of(StoreConfig).items()}

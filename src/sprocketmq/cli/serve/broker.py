@@ -33,7 +33,7 @@ def _run(file: Path | None, options: list[str]) -> None:
     from sprocketmq.cli.serve.serving import events, serve, start_logging
     from sprocketmq.config import read_entries
     from sprocketmq.remoting.loop import run
-    from sprocketmq.store.files.config import StoreConfig
+    from sprocketmq.store.config import StoreConfig
 
     entries = read_entries(file, options)
     service = Broker.from_entries(entries)

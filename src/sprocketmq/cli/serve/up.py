@@ -25,7 +25,7 @@ from sprocketmq.errors import ConfigError
 from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.server import Nameserver
 from sprocketmq.remoting.loop import run
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 
 LOOPBACK = "127.0.0.1"
 #: Between the ports of two brokers: each also takes the two below (VIP) and the one above (replication) its own.

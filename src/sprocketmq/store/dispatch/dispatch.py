@@ -39,10 +39,13 @@ Extend = Callable[[QueueCursor, int, int, bytes], int]
 
 
 class Dispatcher:
-    """Owns the table of queues; `dispatched_offset` is the end of the last record it has dealt with."""
+    """`queues` is kept by whoever opens them; `dispatched_offset` is the end of the last record dealt with."""
 
-    def __init__(self, open_queue: OpenQueue, index: IndexCursor | None, delay_level_ms: tuple[int, ...]) -> None:
-        self.queues: dict[str, dict[int, QueueCursor]] = {}
+    def __init__(
+        self, queues: dict[str, dict[int, QueueCursor]], open_queue: OpenQueue, index: IndexCursor | None,
+        delay_level_ms: tuple[int, ...],
+    ) -> None:  # fmt: skip
+        self.queues = queues
         self.index = index
         self.delay_level_ms = delay_level_ms
         self.dispatched_offset = 0

@@ -14,7 +14,7 @@ from sprocketmq.protocol.record.hashing import index_key_hash, tags_code
 from sprocketmq.protocol.record.properties import DELAY, KEYS, TAGS, UNIQUE_KEY, decode_properties, split_keys
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.protocol.record.sysflag import TRANSACTION_PREPARED, TRANSACTION_ROLLBACK, transaction_type
-from sprocketmq.store.files.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
+from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
 from sprocketmq.store.queue.format import QueueEntry
 
 _DELAYS = parse_delay_levels(DEFAULT_DELAY_LEVELS)

@@ -17,6 +17,7 @@ from sprocketmq.protocol.record.hashing import index_key_hash
 from sprocketmq.store.files.files import Clock, Files, read_singly
 from sprocketmq.store.files.layout import is_index_name
 from sprocketmq.store.files.map_cache import MapCache
+from sprocketmq.store.files.pages import PAGE, page_end, space_error
 from sprocketmq.store.index.cursor import IndexCursor
 from sprocketmq.store.index.format import (
     HEADER,
@@ -27,7 +28,6 @@ from sprocketmq.store.index.format import (
     index_file_size,
     slot_at,
 )
-from sprocketmq.store.queue.consumequeue import PAGE, page_end, space_error
 
 MAX_RESULTS = 64
 _STEP_ENTRIES = 16 * 1024
@@ -37,7 +37,7 @@ _TO_THE_SECOND = "%Y%m%d%H%M%S"
 MAX_EXAMINED = 16 * 1024
 _READ_COSTS = 16
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("sprocketmq.store.index")
 
 
 class Index:

@@ -16,8 +16,8 @@ from sprocketmq.protocol.record.record import BLANK_BYTES, MAGIC_BLANK
 from sprocketmq.store.files.files import File, Files, is_in_memory, read_ahead, read_singly, unmap_pages
 from sprocketmq.store.files.layout import Layout, base_offset_of
 from sprocketmq.store.files.map_cache import MapCache
+from sprocketmq.store.files.pages import PAGE, clear_file, page_end, space_error
 from sprocketmq.store.log.append import Appender
-from sprocketmq.store.queue.consumequeue import PAGE, clear_file, page_end, space_error
 
 _STEP = 4 << 20  # after a crash so much behind the end may have to be searched for records
 _READY = 256 << 10  # so much is zeroed at a time while a message waits

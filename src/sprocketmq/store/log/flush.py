@@ -20,16 +20,15 @@ import time
 from collections.abc import Callable
 
 from sprocketmq.errors import FlushFailed
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.files.files import Files, can_pass
+from sprocketmq.store.files.pages import NO_SPACE, PAGE
+from sprocketmq.store.files.trouble import Trouble
 from sprocketmq.store.log.commitlog import CommitLog, LogSegment
-from sprocketmq.store.queue.consumequeue import NO_SPACE
-from sprocketmq.store.trouble import Trouble
 
-PAGE = 4096
 _RETRY_SECONDS = 0.1
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("sprocketmq.store.log")
 
 
 class LogFlusher:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.files.layout import Layout
 from sprocketmq.store.log.append import PutStatus

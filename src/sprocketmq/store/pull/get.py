@@ -19,7 +19,7 @@ from sprocketmq.store.pull.gather import Gather
 from sprocketmq.store.queue.cursor import QueueCursor
 
 if TYPE_CHECKING:
-    from sprocketmq.store.files.config import StoreConfig
+    from sprocketmq.store.config import StoreConfig
     from sprocketmq.store.pull.gather import MessageFilter
     from sprocketmq.store.queue.ext import ExtTable
 

@@ -7,14 +7,14 @@ record the log still has.
 
 from __future__ import annotations
 
-import errno
 from pathlib import Path
 from typing import Protocol
 
-from sprocketmq.errors import StoreError, StoreFull
+from sprocketmq.errors import StoreError
 from sprocketmq.store.files.files import Files, sync_parents
 from sprocketmq.store.files.layout import base_offset_of, file_name
 from sprocketmq.store.files.map_cache import MapCache
+from sprocketmq.store.files.pages import PAGE, clear_file, page_end, space_error
 from sprocketmq.store.queue.cursor import QueueCursor, written_until
 from sprocketmq.store.queue.format import (
     ENTRY,
@@ -26,10 +26,8 @@ from sprocketmq.store.queue.format import (
     written_entries,
 )
 
-PAGE = 4096
 _PAGE_OF_ENTRIES = PAGE // ENTRY_SIZE * ENTRY_SIZE
 _MAX_STEP = 256 << 10
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class QueueHome(Protocol):
@@ -387,32 +385,3 @@ class ConsumeQueue:
         self.min_offset = 0
         self._flushed = self._synced_names = self._allocated = 0
         self._home.files.remove_tree(self.folder)
-
-
-def page_end(position: int) -> int:
-    """The end of the page that the byte before `position` is in."""
-    return (position + PAGE - 1) // PAGE * PAGE
-
-
-def space_error(error: OSError, path: Path) -> StoreError:
-    kind = StoreFull if error.errno in NO_SPACE else StoreError
-    return kind(f"{path}: {error.strerror or error}")
-
-
-def clear_file(files: Files, path: Path, start: int) -> bool:
-    """Zero a file from `start` to its end and make that durable; whether there was anything to clear."""
-    file = files.open(path)
-    try:
-        changed = False
-        for low, high in file.data_ranges(start, file.size):
-            while low < high:
-                step = min(high - low, 1 << 20)
-                if file.read(low, step) != bytes(step):
-                    file.write(low, bytes(step))
-                    changed = True
-                low += step
-        if changed:
-            file.sync()
-        return changed
-    finally:
-        file.close()

@@ -12,7 +12,8 @@ from pathlib import Path
 from sprocketmq.store.files.files import Files, sync_parents
 from sprocketmq.store.files.layout import Layout, base_offset_of, file_name
 from sprocketmq.store.files.map_cache import MapCache
-from sprocketmq.store.queue.consumequeue import PAGE, ConsumeQueue, clear_file, space_error
+from sprocketmq.store.files.pages import PAGE, clear_file, space_error
+from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.queue.cursor import QueueCursor
 from sprocketmq.store.queue.ext_format import (
     END,

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from sprocketmq.store.dispatch.dispatch import Dispatcher
 from sprocketmq.store.files.deleted_topics import Deletions
 from sprocketmq.store.files.files import Files
 from sprocketmq.store.files.layout import Layout, is_topic_name, queue_id_of, topic_name
 from sprocketmq.store.files.map_cache import MapCache
+from sprocketmq.store.files.pages import PAGE
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.queue.cursor import QueueCursor
 
-PAGE = 4096
 FEW = 32  # up to so many queues are synced one by one; for more one sync of the file system is quicker
 
 
@@ -29,7 +28,8 @@ class QueueTable:
         self._deleted = deleted
         self._queues: dict[str, dict[int, ConsumeQueue]] = {}
         self._dirty: list[ConsumeQueue] = []
-        self.dispatcher: Dispatcher | None = None
+        #: The same queues as the dispatcher knows them: by their write ends.
+        self.cursors: dict[str, dict[int, QueueCursor]] = {}
 
     def folder_of(self, topic: str, queue_id: int) -> Path:
         return self._layout.consume_queue(topic, queue_id)
@@ -50,8 +50,7 @@ class QueueTable:
         queue = ConsumeQueue(self, topic, queue_id)
         self._queues.setdefault(topic, {})[queue_id] = queue
         self._look_for_deletion(queue)
-        if self.dispatcher is not None:
-            self.dispatcher.queues.setdefault(topic, {})[queue_id] = queue.cursor
+        self.cursors.setdefault(topic, {})[queue_id] = queue.cursor
         return queue
 
     def _look_for_deletion(self, queue: ConsumeQueue) -> None:
@@ -85,15 +84,13 @@ class QueueTable:
         """Delete a topic's queues and their files."""
         for queue in self._queues.pop(topic, {}).values():
             queue.destroy()
-        if self.dispatcher is not None:
-            self.dispatcher.queues.pop(topic, None)
+        self.cursors.pop(topic, None)
         self.files.remove_tree(self._layout.consume_queues / topic_name(topic))
 
     def forget_queue(self, queue: ConsumeQueue) -> None:
         """Delete one queue and its files."""
         self._queues[queue.topic].pop(queue.queue_id)
-        if self.dispatcher is not None:
-            self.dispatcher.queues[queue.topic].pop(queue.queue_id)
+        self.cursors[queue.topic].pop(queue.queue_id)
         queue.destroy()
 
     def flush(self, least_pages: int) -> None:

@@ -33,7 +33,7 @@ class Redispatch:
         self._log, self._find, self._make = log, find, make
         self._deleted = deleted
         self._touched: list[Room] = []
-        self._dispatcher = Dispatcher(self._open, None, delays)
+        self._dispatcher = Dispatcher({}, self._open, None, delays)
         self._dispatcher.mending = queue_file_size
 
     def run(self, at: int) -> int:

@@ -15,9 +15,9 @@ from pathlib import Path
 from sprocketmq.errors import StoreCorrupt, StoreError
 from sprocketmq.protocol.record.hashing import index_key_hash
 from sprocketmq.protocol.record.record import Record
+from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
 from sprocketmq.store.dispatch import record_dispatch
 from sprocketmq.store.files.checkpoint import Checkpoint, decode_checkpoint
-from sprocketmq.store.files.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
 from sprocketmq.store.files.layout import is_index_name
 from sprocketmq.store.queue.ext_format import MAX_UNIT_SIZE, ExtUnit, decode_unit, ext_offset
 from sprocketmq.store.queue.format import QueueEntry

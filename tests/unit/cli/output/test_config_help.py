@@ -5,7 +5,7 @@ import pytest
 from sprocketmq.cli.output.config_help import broker_settings, explain
 from sprocketmq.config import settings_of
 from sprocketmq.errors import ConfigError
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.files.config_meanings import MEANINGS
 
 

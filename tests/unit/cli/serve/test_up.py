@@ -8,7 +8,7 @@ from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.cli.serve.up import BrokerPlan, Brokers, plan_brokers
 from sprocketmq.config import from_properties, unknown_keys
 from sprocketmq.errors import ConfigError
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 
 
 def plan(count: int, host: str = "127.0.0.1", **more: str) -> list[BrokerPlan]:

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.store.support import START_MS, FakeClock, bodies, open_store, put, small
 
 from sprocketmq.errors import FlushFailed, StoreError, StoreFull
-from sprocketmq.store.files.config import FlushDiskType
+from sprocketmq.store.config import FlushDiskType
 from sprocketmq.store.files.files import Disk, DiskFile
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore

@@ -8,7 +8,7 @@ import pytest
 from tests.stores import unpack
 
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.offline.verify import verify
 from sprocketmq.store.offline.verify_findings import Finding, Severity
 from sprocketmq.store.queue.ext_format import is_ext_address

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.view import StoreView
 

@@ -10,7 +10,7 @@ from tests.stores import NAMES, unpack
 
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.config import StoreConfig
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.view import ArrowSource, Damage, LogSplit, Selection, Split, StoreView, open_source, plan_splits
 from sprocketmq.store.view.listing import open_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("sprocketmq.store")
 
 
 class Trouble:
