@@ -16,11 +16,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tests.unit.protocol.headers.registry import HEADERS
+
 from sprocketmq.codes import SerializeType
 from sprocketmq.errors import FrameError
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
-from sprocketmq.protocol.headers.registry import HEADERS
 
 _KEYS = [
     *("topic", "brokerName", "brokerAddr", "clusterName", "haServerAddr", "brokerId", "namespace", "key", "value"),

@@ -15,11 +15,11 @@ from tests.peers.servers import Cluster
 from tests.spark.topics import bodies, read, write
 from tests.stores import GoldenStore, fingerprint
 
+from sprocketmq.protocol.names import TRACE_TOPIC
 from sprocketmq.spark.options.options import OptionError
 from sprocketmq.spark.pipeline import archive, audit_delivery, audit_store, query, rebuild, replay, report
 from sprocketmq.spark.pipeline.inputs import Input
 from sprocketmq.spark.pipeline.target import ArchiveFolder
-from sprocketmq.spark.pipeline.trace import TRACE_TOPIC
 from sprocketmq.store import scan
 
 TRACE = [

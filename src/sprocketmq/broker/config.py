@@ -11,6 +11,7 @@ from enum import Enum
 
 from sprocketmq.config import setting
 from sprocketmq.errors import ConfigError
+from sprocketmq.protocol.enums import MessageRequestMode
 from sprocketmq.remoting.config import ServerConfig
 
 
@@ -23,11 +24,6 @@ class BrokerRole(Enum):
 class MetricsExporter(Enum):
     DISABLE = "DISABLE"
     PROM = "PROM"
-
-
-class MessageRequestMode(Enum):
-    PULL = "PULL"
-    POP = "POP"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

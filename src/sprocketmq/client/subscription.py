@@ -8,11 +8,8 @@ from functools import cached_property
 
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.protocol import bodies
+from sprocketmq.protocol.names import ALL, SQL92, TAG
 from sprocketmq.protocol.record.hashing import string_hash
-
-TAG = "TAG"
-SQL92 = "SQL92"
-ALL = "*"
 
 
 def _now_ms() -> int:

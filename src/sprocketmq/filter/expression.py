@@ -15,10 +15,8 @@ from sprocketmq.errors import FilterError
 from sprocketmq.filter.bloom import BloomData, has_bits
 from sprocketmq.filter.sql import SqlExpression, compile_sql
 from sprocketmq.filter.tags import TagExpression, parse_tags
+from sprocketmq.protocol.names import SQL92, TAG
 from sprocketmq.protocol.record.properties import TAGS, decode_properties
-
-TAG = "TAG"
-SQL92 = "SQL92"
 
 #: Decoded, or as a record holds them.
 Properties = Mapping[str, str] | bytes | memoryview

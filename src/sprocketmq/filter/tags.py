@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sprocketmq.errors import FilterError
+from sprocketmq.protocol.names import ALL
 from sprocketmq.protocol.record.hashing import string_hash
 
-ALL = "*"
 SEPARATOR = "||"
 
 _TRIMMED = "".join(map(chr, range(0x21)))  # as String.trim: everything up to the blank

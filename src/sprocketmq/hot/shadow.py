@@ -45,9 +45,5 @@ bint = char = uchar = schar = short = ushort = int = uint = long = ulong = longl
 Py_ssize_t = size_t = double = float = p_char = p_uchar = p_void = object = const = void = _Type()
 
 
-def declare(_type: Any = None, value: Any = None, **_options: Any) -> Any:
-    return value
-
-
 def cast(_type: Any, value: Any, **_options: Any) -> Any:
     return value

@@ -14,8 +14,6 @@ from sprocketmq.errors import BodyError, ConfigError
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.fields import wire
 
-ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KVConfigSerializeWrapper:

@@ -10,7 +10,7 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
 from sprocketmq.nameserver.brokers import LiveBroker, Registration
-from sprocketmq.nameserver.kvconfig import ORDER_TOPIC_CONFIG, KVConfig
+from sprocketmq.nameserver.kvconfig import KVConfig
 from sprocketmq.nameserver.routes import RouteTable
 from sprocketmq.nameserver.settings import Settings
 from sprocketmq.protocol.bodies import codec
@@ -34,6 +34,7 @@ from sprocketmq.protocol.headers.nameserver import (
     RegisterTopicRequestHeader,
     UnRegisterBrokerRequestHeader,
 )
+from sprocketmq.protocol.names import ORDER_TOPIC_CONFIG
 from sprocketmq.protocol.rocketmq_versions import V3_0_11, V4_9_4
 from sprocketmq.remoting import Connection, Handler, ProcessorTable, Reply
 

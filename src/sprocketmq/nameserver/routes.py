@@ -21,10 +21,10 @@ from sprocketmq.nameserver.brokers import (
     Registration,
     RulerChange,
 )
-from sprocketmq.nameserver.topics import PERM_WRITE, TopicTable
+from sprocketmq.nameserver.topics import TopicTable
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.route import BrokerData, ClusterInfo, QueueData, TopicRouteData
-from sprocketmq.protocol.bodies.topic import TopicConfig
+from sprocketmq.protocol.bodies.topic import PERM_WRITE, TopicConfig
 
 Clock = Callable[[], float]
 

@@ -11,10 +11,9 @@ from typing import TypeVar
 
 from sprocketmq.protocol.bodies.mapping import TopicQueueMappingInfo
 from sprocketmq.protocol.bodies.route import QueueData
+from sprocketmq.protocol.bodies.topic import PERM_READ, PERM_WRITE
 
 T = TypeVar("T")
-
-PERM_READ, PERM_WRITE = 4, 2
 
 
 class TopicTable:

@@ -29,6 +29,14 @@ SELF_TEST_TOPIC = "SELF_TEST_TOPIC"
 OFFSET_MOVED_TOPIC = "OFFSET_MOVED_EVENT"
 BENCHMARK_TOPIC = "BenchmarkTest"
 
+#: The namespace of the nameserver that holds the order of queues: topic -> "broker-a:4;broker-b:4".
+ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
+
+#: Kinds of subscriptions, and the one that wants every message.
+TAG = "TAG"
+SQL92 = "SQL92"
+ALL = "*"
+
 CLOSED_TOPICS = frozenset(
     {
         SCHEDULE_TOPIC,

@@ -16,7 +16,7 @@ from sprocketmq.broker.tables.groups import GroupTable
 from sprocketmq.broker.tables.topics import UNIT_SUBSCRIPTION, TopicTable, own_topic
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import FilterError, RequestRefused
-from sprocketmq.filter.expression import TAG, filter_of
+from sprocketmq.filter.expression import filter_of
 from sprocketmq.logs import Events
 from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies import codec
@@ -25,6 +25,7 @@ from sprocketmq.protocol.bodies.heartbeat import CheckClientRequestBody, Consume
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.client import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
+from sprocketmq.protocol.names import TAG
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.remoting.handlers import refusal
 from sprocketmq.store.files.files import Clock

@@ -7,12 +7,10 @@ that is there: messages were skipped, or will come again. The message has the gr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sprocketmq.broker.send.message import Message
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.fields import Long, wire
+from sprocketmq.protocol.bodies.offsets import OffsetMovedEvent
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import OFFSET_MOVED_TOPIC
 from sprocketmq.protocol.record.properties import KEYS, TAGS
@@ -20,14 +18,6 @@ from sprocketmq.store.files.files import Clock
 from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.pull")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetMovedEvent:
-    consumer_group: str = wire("consumerGroup")
-    message_queue: MessageQueue = wire("messageQueue")
-    offset_request: Long = wire("offsetRequest")
-    offset_new: Long = wire("offsetNew")
 
 
 class MovedOffsets:

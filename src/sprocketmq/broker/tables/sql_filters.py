@@ -16,11 +16,11 @@ from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.broker.tables.subscriptions import PropertyRule, Subscription, subscription_of
 from sprocketmq.filter.bloom import BloomFilter, set_bits
-from sprocketmq.filter.expression import SQL92, SqlFilter
+from sprocketmq.filter.expression import SqlFilter
 from sprocketmq.filter.sql import compile_sql
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies.heartbeat import SubscriptionData
-from sprocketmq.protocol.names import is_retry_topic
+from sprocketmq.protocol.names import SQL92, is_retry_topic
 from sprocketmq.store.files.config_files import BloomBits, ConfigFile, ConsumerFilter, ConsumerFilters, TopicFilters
 from sprocketmq.store.files.files import Clock
 

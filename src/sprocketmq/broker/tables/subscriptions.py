@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from sprocketmq.filter.expression import SQL92, TAG, MessageFilter, SqlFilter, TagFilter, filter_of
-from sprocketmq.filter.tags import ALL
+from sprocketmq.filter.expression import MessageFilter, SqlFilter, TagFilter, filter_of
 from sprocketmq.protocol.bodies.heartbeat import SubscriptionData
+from sprocketmq.protocol.names import ALL, SQL92, TAG
 from sprocketmq.store.queue.ext_format import ExtUnit
 
 

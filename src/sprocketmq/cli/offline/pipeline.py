@@ -146,8 +146,8 @@ def replay(
 @click.pass_context
 def audit(ctx: click.Context, /, group: str | None, as_json: bool, **options: Any) -> None:
     """Check every record, queue entry and index entry of a store; with --group, find losses and duplicates."""
+    from sprocketmq.protocol.names import TRACE_TOPIC
     from sprocketmq.spark.pipeline import audit_delivery, audit_store
-    from sprocketmq.spark.pipeline.trace import TRACE_TOPIC
 
     with session(options, "auditing") as spark:
         source = source_of(options)

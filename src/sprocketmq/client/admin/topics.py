@@ -12,9 +12,7 @@ from sprocketmq.codes import RequestCode
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.names import is_dlq_topic, is_retry_topic, is_system_topic, topic_fault
-
-ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
+from sprocketmq.protocol.names import ORDER_TOPIC_CONFIG, is_dlq_topic, is_retry_topic, is_system_topic, topic_fault
 
 
 class Topics:

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from sprocketmq.client.blocking.connection import BlockingCluster, BlockingConnection, refused
 from sprocketmq.client.cluster.pull_request import PullRequest, PullStatus, records_of
 from sprocketmq.client.errors import ClientError
-from sprocketmq.client.subscription import ALL, Subscription
+from sprocketmq.client.subscription import Subscription
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.names import ALL
 
 _STATUS = {int(status.value): status for status in PullStatus}
 _PAUSE_S = 0.2

@@ -15,11 +15,10 @@ from functools import cached_property
 
 from sprocketmq.client.cluster.static_topics import leaders
 from sprocketmq.protocol.bodies.route import TopicRouteData
+from sprocketmq.protocol.bodies.topic import PERM_READ, PERM_WRITE
 from sprocketmq.protocol.message_queue import MessageQueue
 
 MASTER = 0
-PERM_READ = 4
-PERM_WRITE = 2
 AUTO_CREATE_TOPIC = "TBW102"
 
 

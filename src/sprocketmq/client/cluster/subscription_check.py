@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.errors import NoRoute
-from sprocketmq.client.subscription import TAG, Subscription
+from sprocketmq.client.subscription import Subscription
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.heartbeat import CheckClientRequestBody
+from sprocketmq.protocol.names import TAG
 
 
 async def check_subscription(instance: ClientInstance, group: str, subscription: Subscription) -> None:

@@ -13,8 +13,8 @@ from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.errors import CommandError
 from sprocketmq.protocol.headers.pop import PopMessageResponseHeader
 from sprocketmq.protocol.names import is_retry_topic, pop_retry_topic
+from sprocketmq.protocol.record.properties import POP_CK
 
-POP_CK = "POP_CK"
 _SEPARATOR = " "
 
 

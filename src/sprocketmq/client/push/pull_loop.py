@@ -13,10 +13,9 @@ from sprocketmq.client.cluster.route import MASTER
 from sprocketmq.client.errors import ClientError, Refused, TimedOut, Unreachable
 from sprocketmq.client.push.context import Running
 from sprocketmq.client.push.process_queue import ProcessQueue
-from sprocketmq.client.subscription import SQL92
 from sprocketmq.codes import ResponseCode
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.names import is_retry_topic
+from sprocketmq.protocol.names import SQL92, is_retry_topic
 
 log = logging.getLogger("sprocketmq.client.push.pull_loop")
 

@@ -13,11 +13,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from sprocketmq.protocol.names import TRACE_TOPIC
 from sprocketmq.protocol.record.properties import KEY_SEPARATOR
 from sprocketmq.spark.pipeline.inputs import Input
 from sprocketmq.spark.pipeline.lag import lag_rows
 from sprocketmq.spark.pipeline.page import page
-from sprocketmq.spark.pipeline.trace import TRACE_TOPIC, consumptions
+from sprocketmq.spark.pipeline.trace import consumptions
 
 _COLUMNS = ("topic", "queueId", "keys", "uniqKey", "bornTimestamp", "storeTimestamp", "storeSize", "properties", "body")
 _SIZES = (128, 256, 512, 1024, 4096, 16384, 65536, 1 << 20, 1 << 40)

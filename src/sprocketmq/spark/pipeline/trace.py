@@ -11,7 +11,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-TRACE_TOPIC = "RMQ_SYS_TRACE_TOPIC"
+from sprocketmq.protocol.names import TRACE_TOPIC
+
 SEPARATOR, END = "\x01", "\x02"
 
 

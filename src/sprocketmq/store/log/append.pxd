@@ -44,7 +44,6 @@ cdef class Appender:
     cdef public object on_append
     cdef public int status
     cdef public long long put_times
-    cdef public long long put_bytes
     cdef public long long failed_times
     cdef readonly PutTimes times
     cdef public long long store_timestamp

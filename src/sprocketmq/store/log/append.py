@@ -120,7 +120,6 @@ class Appender:
         self.on_append: Callable[[], object] | None = None
         self.status = 0
         self.put_times = 0
-        self.put_bytes = 0
         self.failed_times = 0
         self.times = PutTimes()
         self.store_timestamp = 0
@@ -318,7 +317,6 @@ class Appender:
     def done(self, result: PutResult, count: int) -> PutResult:
         result.count = count
         self.put_times += count
-        self.put_bytes += result.size
         self.times.note(ticks_ns() - self._began)
         if self.on_append is not None:
             self.on_append()

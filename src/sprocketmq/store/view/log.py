@@ -103,14 +103,6 @@ class LogView:
             if at < file.end and not skip_damage:
                 return
 
-    def end_of_records(self, begin: int, end: int | None = None) -> int:
-        """Where the run of whole records from `begin` ends: the first place without one."""
-        at = begin
-        for found in self.walk(begin, self.limit if end is None else end):
-            assert isinstance(found, Record)
-            at = found.commit_offset + found.size
-        return at
-
     def next_record(self, offset: int, end: int) -> int | None:
         """The first place in [offset, end) of this file where a whole record starts."""
         for begin, stop in self._data_ranges(offset, end):

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.protocol.headers.registry import HEADERS
 
 from sprocketmq.protocol.header import from_ext_fields, to_ext_fields
-from sprocketmq.protocol.headers.registry import HEADERS
 
 FRAMES = Path(__file__).parents[3] / "data" / "golden" / "frames.zip"
 EDGES = ("empty-ext-value", "null-ext-value", "many-ext", "long-ext")  # about frames: their fields are no header

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from tests.unit.protocol.headers.registry import HEADERS
 
 from sprocketmq.protocol import headers
 from sprocketmq.protocol.enums import BoundaryType
 from sprocketmq.protocol.fields import INT, LONG, bits_of, not_none
-from sprocketmq.protocol.headers.registry import HEADERS
 
 TABLE = json.loads((Path(__file__).parents[3] / "data" / "codes.json").read_text())
 TYPES: dict[str, Any] = {"String": str, "Boolean": bool, "boolean": bool, "BoundaryType": BoundaryType}
