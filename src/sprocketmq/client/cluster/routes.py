@@ -44,7 +44,7 @@ class RouteTable:
         task = self._fetching.get(topic)
         if task is None:
             task = self._fetching[topic] = asyncio.ensure_future(self._fetch(topic))
-            task.add_done_callback(lambda _: self._fetching.pop(topic, None))
+            task.add_done_callback(lambda done: self._fetched(topic, done))
         return await asyncio.shield(task)
 
     async def for_sending(self, topic: str, queue_count: int, deadline: float = 0.0) -> Route:
@@ -94,6 +94,11 @@ class RouteTable:
     async def close(self) -> None:
         for task in list(self._fetching.values()):
             task.cancel()
+
+    def _fetched(self, topic: str, done: asyncio.Task[Route]) -> None:
+        self._fetching.pop(topic, None)
+        if not done.cancelled():
+            done.exception()  # seen, also when the time of whoever asked was up before
 
     async def _fetch(self, topic: str) -> Route:
         header = {"topic": topic, "acceptStandardJsonOnly": "true"}
