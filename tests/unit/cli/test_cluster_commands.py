@@ -97,6 +97,15 @@ def test_failures_say_what_to_do_next(cluster: EmbeddedCluster) -> None:
         ("offset", "reset", "g", "t", "--to", "first", "--to-offset", "3"),
         ("send", "t", "x", "--property", "novalue"),
         ("consume", "t", "--group", "g", "--from", "whenever"),
+        ("consume", "t", "--group", "a b"),
+        ("consume", "a b"),
+        ("consume", "t", "--group", "g", "--from", "-10"),
+        ("consume", "t", "--pop"),
+        ("consume", "t", "--json", "--raw"),
+        ("consume", "t", "--format", "%z"),
+        ("send", "t", "x", "--tag", "a||b"),
+        ("send", "t", "x", "--delay", "-1"),
+        ("send", "t", "x", "--file", "y"),
     ],
 )
 def test_bad_use_is_two(cluster: EmbeddedCluster, arguments: tuple[str, ...]) -> None:

@@ -13,6 +13,8 @@ from sprocketmq.cli.messages.starts import group_start, parse_start
 from sprocketmq.cli.output.message_format import compile_format
 from sprocketmq.cli.output.message_writer import MessageWriter, Render, as_body, as_json_line, as_line
 
+from sprocketmq.protocol.names import group_fault, topic_fault
+
 if TYPE_CHECKING:
     from sprocketmq.client.options import ClientOptions
 
@@ -53,6 +55,8 @@ def consume(
     form: str | None, broadcast: bool, orderly: bool, pop: bool,
 ) -> None:  # fmt: skip
     """Print the messages of TOPIC as they come; ^C ends it and keeps the group's place."""
+    if (fault := topic_fault(topic)) is not None:
+        raise click.BadParameter(fault)
     begin = start or ("first" if exit_at_end else "last")
     writer, limits = MessageWriter(_render(as_json, raw, form)), Limits(count, timeout)
     if group is None:
@@ -69,6 +73,8 @@ def consume(
             raise click.UsageError("--pop goes neither with --broadcast nor with --orderly")
         if queues:
             raise click.UsageError("--queue is for reading without a --group: members share the queues")
+        if (fault := group_fault(group)) is not None:
+            raise click.BadParameter(fault)
         member = Membership(group, topic, tag, sql, group_start(begin), exit_at_end, broadcast, orderly, pop)
         run_client(_look_for(options, topic))
         seen = run_client(read_as_member(options, member, limits, writer))
