@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from tests.e2e.commands import piped, rows, sprocket
+from tests.e2e.commands import HANG, argv, environment, piped, rows, sprocket
 
 from sprocketmq.client import Message
 from sprocketmq.client.sync import Producer
@@ -84,3 +87,31 @@ def test_what_was_sent_back_comes_again(server: EmbeddedCluster) -> None:
         producer.send(Message("%RETRY%again-g", b"retried"))
     again = sprocket(server.nameserver, "consume", "again", "--group", "again-g", "-n", "1", "--timeout", "60")
     assert again.stdout.decode().endswith(" retried\n")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_keeps_the_place(server: EmbeddedCluster, number: signal.Signals, code: int) -> None:
+    topic, group = f"signal{code}", f"signal-g{code}"
+    send(server, topic, 3)
+    command = argv("consume", topic, "--group", group, "--from", "first", "--raw")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(server.nameserver)) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(3)] == [b"0\n", b"1\n", b"2\n"]
+        process.send_signal(number)
+        assert process.wait(HANG) == code
+    assert place(server, group, topic) == 3
+
+
+def test_popping_and_broadcasting(server: EmbeddedCluster, tmp_path: Path) -> None:
+    send(server, "kinds", 5)
+    words = ("consume", "kinds", "--group", "kinds-g", "--from", "first", "--raw", "--timeout", "60")
+    popped = sprocket(server.nameserver, *words, "--pop", "-c", "1")
+    assert (popped.returncode, len(popped.stdout.splitlines())) == (0, 1)
+    done = sprocket(server.nameserver, *words, "--broadcast", "-c", "2", HOME=str(tmp_path))
+    assert (done.stdout, done.returncode) == (b"0\n1\n", 0)
+
+
+def test_no_output_at_all(server: EmbeddedCluster) -> None:
+    send(server, "closed", 1)
+    code, _, errors = piped(server.nameserver, '"$@" >&-', "consume", "closed", "-e")
+    assert (code, errors) == (1, "sprocket: the standard output is closed\n")

@@ -11,7 +11,7 @@ from sprocketmq.cli.cluster_options import cluster_options, json_option, run_cli
 from sprocketmq.cli.completion import BROKER, CONFIG_KEY
 from sprocketmq.cli.nearest import did_you_mean
 from sprocketmq.cli.output.broker_summary import summary
-from sprocketmq.cli.output.tables import number, show, show_one
+from sprocketmq.cli.output.tables import figures, number, show, show_one
 from sprocketmq.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def status(options: ClientOptions, name: str, everything: bool, as_json: bool) -
             await known_broker(admin, name)
             return await admin.brokers.runtime(name)
 
-    figures = run_client(fetch())
+    said = run_client(fetch())
     if everything or as_json:
-        show_one({key: number(figures[key]) for key in sorted(figures)}, as_json, names=str)
+        show_one({key: figures(said[key]) for key in sorted(said)}, as_json, names=str)
     else:
-        show_one(summary(figures), False)
+        show_one(summary(said), False)
 
 
 @click.command()
@@ -74,7 +74,7 @@ def config(
 
     settings = run_client(fetch())
     shown = settings if key is None else {key: settings[key]}
-    show_one(dict(sorted(shown.items())), as_json, names=str)
+    show_one({each: number(shown[each]) if as_json else shown[each] for each in sorted(shown)}, as_json, names=str)
 
 
 def _explain(key: str, as_json: bool) -> None:

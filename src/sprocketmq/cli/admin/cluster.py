@@ -8,6 +8,7 @@ import click
 
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.output.tables import Ratio, show
+from sprocketmq.cli.output.watching import watch_option, watched
 
 if TYPE_CHECKING:
     from sprocketmq.client.admin.brokers import BrokerStatus
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@watch_option
 @json_option
 @cluster_options
 @click.pass_context
-def cluster(ctx: click.Context, /, options: ClientOptions, as_json: bool) -> None:
+def cluster(ctx: click.Context, /, options: ClientOptions, watch: float | None, as_json: bool) -> None:
     """Every broker of the cluster, and whether it answers; ends with 1 when one does not, or there is none."""
 
     async def fetch() -> list[BrokerStatus]:
@@ -27,9 +29,16 @@ def cluster(ctx: click.Context, /, options: ClientOptions, as_json: bool) -> Non
         async with AdminClient(options) as admin:
             return await admin.brokers.status()
 
-    found = run_client(fetch())
-    show((_row(status) for status in found), as_json, empty="no broker has registered")
-    ctx.exit(0 if found and not any(status.error for status in found) else 1)
+    well = False
+
+    def draw() -> None:
+        nonlocal well
+        found = run_client(fetch())
+        show((_row(status) for status in found), as_json, empty="no broker has registered")
+        well = bool(found) and not any(status.error for status in found)
+
+    watched(draw, watch)
+    ctx.exit(0 if well else 1)
 
 
 def _ratio(text: str | None) -> Ratio | None:

@@ -11,10 +11,15 @@ from sprocketmq.cli.cluster_options import cluster_options, json_option, run_cli
 from sprocketmq.cli.completion import TOPIC
 from sprocketmq.cli.output.asking import confirm
 from sprocketmq.cli.output.tables import moment, say, show
+from sprocketmq.cli.output.watching import watch_option, watched
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sprocketmq.client.admin import AdminClient
     from sprocketmq.client.options import ClientOptions
+    from sprocketmq.protocol.bodies.stats import TopicOffset
+    from sprocketmq.protocol.message_queue import MessageQueue
 
 
 @click.group()
@@ -132,12 +137,11 @@ def route(options: ClientOptions, name: str, as_json: bool) -> None:
 
 @topic.command()
 @click.argument("name", type=TOPIC)
+@watch_option
 @json_option
 @cluster_options
-def status(options: ClientOptions, name: str, as_json: bool) -> None:
+def status(options: ClientOptions, name: str, watch: float | None, as_json: bool) -> None:
     """How many messages each queue of NAME holds."""
-    from sprocketmq.protocol.bodies.stats import TopicOffset
-    from sprocketmq.protocol.message_queue import MessageQueue
 
     async def fetch() -> dict[MessageQueue, TopicOffset]:
         from sprocketmq.client.admin import AdminClient
@@ -146,15 +150,18 @@ def status(options: ClientOptions, name: str, as_json: bool) -> None:
             await known_topic(admin, name)
             return await admin.topics.stats(name)
 
-    rows = (
+    watched(lambda: show(_status_rows(run_client(fetch())), as_json), watch)
+
+
+def _status_rows(found: dict[MessageQueue, TopicOffset]) -> Iterator[dict[str, Any]]:
+    return (
         {
             "broker": queue.broker_name, "queue": queue.queue_id, "min": offset.min_offset, "max": offset.max_offset,
             "messages": offset.max_offset - offset.min_offset,
             "last_write": moment(offset.last_update_timestamp),
         }
-        for queue, offset in run_client(fetch()).items()
+        for queue, offset in found.items()
     )  # fmt: skip
-    show(rows, as_json)
 
 
 @topic.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import click
@@ -12,11 +13,13 @@ from sprocketmq.cli.messages.limits import Limits
 from sprocketmq.cli.messages.starts import group_start, parse_start
 from sprocketmq.cli.output.message_format import compile_format
 from sprocketmq.cli.output.message_writer import MessageWriter, Render, as_body, as_json_line, as_line
-
 from sprocketmq.protocol.names import group_fault, topic_fault
 
 if TYPE_CHECKING:
     from sprocketmq.client.options import ClientOptions
+
+#: As a shell tells of a program that SIGTERM has ended.
+TERMINATED = 143
 
 _FIELDS = r"""
 Fields of --format:
@@ -49,10 +52,11 @@ Fields of --format:
 @click.option("--orderly", is_flag=True, help="One after the other in each queue.")
 @click.option("--pop", is_flag=True, help="Let the broker hand messages out one by one.")
 @cluster_options
+@click.pass_context
 def consume(
-    options: ClientOptions, topic: str, group: str | None, tag: str, sql: str | None, start: str | None,
-    queues: tuple[int, ...], count: int | None, timeout: float | None, exit_at_end: bool, as_json: bool, raw: bool,
-    form: str | None, broadcast: bool, orderly: bool, pop: bool,
+    ctx: click.Context, /, options: ClientOptions, topic: str, group: str | None, tag: str, sql: str | None,
+    start: str | None, queues: tuple[int, ...], count: int | None, timeout: float | None, exit_at_end: bool,
+    as_json: bool, raw: bool, form: str | None, broadcast: bool, orderly: bool, pop: bool,
 ) -> None:  # fmt: skip
     """Print the messages of TOPIC as they come; ^C ends it and keeps the group's place."""
     if (fault := topic_fault(topic)) is not None:
@@ -77,7 +81,10 @@ def consume(
             raise click.BadParameter(fault)
         member = Membership(group, topic, tag, sql, group_start(begin), exit_at_end, broadcast, orderly, pop)
         run_client(_look_for(options, topic))
-        seen = run_client(read_as_member(options, member, limits, writer))
+        try:
+            seen = run_client(read_as_member(options, member, limits, writer))
+        except asyncio.CancelledError:
+            ctx.exit(TERMINATED)
     if writer.is_closed:
         raise BrokenPipeError
     if count is not None and seen < count:

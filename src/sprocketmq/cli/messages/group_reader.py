@@ -10,6 +10,8 @@ Members share the queues by polling. Consumers that hold queues (`orderly`), tak
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import signal
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -47,10 +49,18 @@ class Membership:
 
 
 async def read_as_member(options: ClientOptions, member: Membership, limits: Limits, writer: MessageWriter) -> int:
-    """The number of messages written."""
+    """The number of messages written. SIGTERM ends it as ^C does: the group keeps its place."""
+    _cancel_on_sigterm()
     if member.exit_at_end and member.is_handed:
         raise ConfigError("--exit-at-end goes with a plain --group, or with none")
     return await (_handed if member.is_handed else _polled)(options, member, limits, writer)
+
+
+def _cancel_on_sigterm() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    with contextlib.suppress(NotImplementedError):  # where there are no signals
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
 
 
 async def _polled(options: ClientOptions, member: Membership, limits: Limits, writer: MessageWriter) -> int:

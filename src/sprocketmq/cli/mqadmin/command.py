@@ -41,6 +41,8 @@ def translate(task: Task, name: str, words: list[str]) -> list[str]:
         if given == "--":
             own = words
             break
+        if given in ("-h", "--help"):
+            return [*task.words, "--help"]
         if not given.startswith("-"):
             raise ConfigError(f"mqadmin {name}: {given!r} belongs to no option")
         given, _, attached = given.partition("=")

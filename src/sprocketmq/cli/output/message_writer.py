@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 from sprocketmq.cli.output.message_text import body_text, message_row
 from sprocketmq.cli.output.tables import json_bytes
+from sprocketmq.errors import SprocketError
 
 if TYPE_CHECKING:
     from sprocketmq.client.received import ReceivedMessage
@@ -20,6 +21,8 @@ Render = Callable[["ReceivedMessage"], bytes]
 class MessageWriter:
     def __init__(self, render: Render, stream: IO[bytes] | None = None) -> None:
         self._render = render
+        if stream is None and sys.stdout is None:
+            raise SprocketError("the standard output is closed")
         self._stream = stream or sys.stdout.buffer
 
     def write(self, message: ReceivedMessage) -> None:

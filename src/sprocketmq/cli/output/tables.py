@@ -9,6 +9,7 @@ A table that is wider than the terminal is shown as records, one line for each v
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -127,11 +128,22 @@ def moment(milliseconds: int | None) -> datetime | None:
     return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds and milliseconds > 0 else None
 
 
-def number(text: str) -> int | float | str:
-    """A figure that came as text, as what it is."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+def number(text: str) -> bool | int | float | str:
+    """A figure that came as text, as what it is; `04` is no number, for it would not come back the same."""
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def figures(text: str) -> Any:
+    """The same, for several figures in a row as well: rates are told as three averages."""
+    parts = [number(part) for part in text.split()]
+    rates = len(parts) > 1 and all(isinstance(part, (int, float)) for part in parts)
+    return parts if rates else number(text)
+
+
+_BOOLEANS = {"true": True, "false": False}
+_INTEGER = re.compile(r"-?(0|[1-9]\d*)")
+_FLOAT = re.compile(r"-?\d+\.\d+")

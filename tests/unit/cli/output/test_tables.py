@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sprocketmq.cli.output.tables import cell, echo_json, moment, number, show
+from sprocketmq.cli.output.tables import cell, echo_json, figures, moment, number, show
 
 ROWS = [{"offset_id": "7F" * 16, "address": "10.0.0.1:10911", "queues": 4, "stored_at": moment(1_700_000_000_123)}]
 
@@ -56,5 +56,6 @@ def test_cells() -> None:
         "a, 1",
         "k=v",
     ]
-    assert [number(text) for text in ("1", "0.5", "V5_3_3")] == [1, 0.5, "V5_3_3"]
+    assert [number(text) for text in ("1", "0.5", "V5_3_3", "04", "true")] == [1, 0.5, "V5_3_3", "04", True]
+    assert [figures(text) for text in ("0.0 1.5 2", "Total : 3", "")] == [[0.0, 1.5, 2], "Total : 3", ""]
     assert moment(0) is None
