@@ -99,6 +99,7 @@ def test_check_has_the_exit_codes_of_monitoring(server: EmbeddedCluster) -> None
     assert sprocket(server.nameserver, "check", *lenient, "--group", "billing", "--online").returncode == 2
     assert sprocket(server.nameserver, "check", *lenient, "--group", "nobody").returncode == 3
     assert sprocket(server.nameserver, "check", "--nonsense").returncode == 3
+    assert sprocket(server.nameserver, "check", "--access-key", "without-a-secret").returncode == 3
     assert sprocket("127.0.0.1:1", "check").returncode == 2
 
 

@@ -54,6 +54,14 @@ class CheckCommand(click.Command):
 
     usage_exit = int(Health.UNKNOWN)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        from sprocketmq.errors import ConfigError
+
+        try:
+            return super().invoke(ctx)
+        except ConfigError as error:
+            raise click.UsageError(str(error), ctx) from None
+
 
 @click.command(cls=CheckCommand)
 @click.option("--brokers", type=click.IntRange(0), default=1, show_default=True, help="So many must answer.")

@@ -28,7 +28,15 @@ async def known_topic(admin: AdminClient, name: str) -> None:
 
 
 async def known_group(admin: AdminClient, name: str) -> None:
-    names = await admin.groups.names(everything=True)
+    from sprocketmq.client.errors import Refused
+    from sprocketmq.codes import ResponseCode
+
+    try:
+        names = await admin.groups.names(everything=True)
+    except Refused as error:
+        if error.code == ResponseCode.NO_PERMISSION:
+            return  # who may not see all groups may still see this one
+        raise
     if name not in names:
         raise _not_there("group", name, names, "`sprocket group list` shows all.")
 
