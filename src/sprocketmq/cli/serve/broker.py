@@ -30,7 +30,7 @@ def broker(
 def _run(file: Path | None, options: list[str]) -> None:
     from sprocketmq.broker.broker import Broker
     from sprocketmq.broker.config import BrokerConfig
-    from sprocketmq.cli.serve.serving import events, serve, start_logging
+    from sprocketmq.cli.serve.serving import serve, start_logging
     from sprocketmq.config import read_entries
     from sprocketmq.remoting.loop import run
     from sprocketmq.store.config import StoreConfig
@@ -38,11 +38,13 @@ def _run(file: Path | None, options: list[str]) -> None:
     entries = read_entries(file, options)
     service = Broker.from_entries(entries)
     start_logging(service.settings.current, entries, BrokerConfig, StoreConfig)
-    if not service.settings.current.namesrv_addr:
-        events.warning(
-            "no nameserver is configured: clients cannot find this broker", try_option="--nameserver HOST:PORT"
-        )
-    run(serve([service]))
+    run(serve([service], None if service.settings.current.namesrv_addr else _warn_of_no_nameserver))
+
+
+def _warn_of_no_nameserver() -> None:
+    from sprocketmq.cli.serve.serving import events
+
+    events.warning("no nameserver is configured: clients cannot find this broker", try_option="--nameserver HOST:PORT")
 
 
 for command in broker_admin.COMMANDS:

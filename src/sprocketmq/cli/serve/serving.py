@@ -11,7 +11,7 @@ import errno
 import os
 import resource
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -44,7 +44,8 @@ class Service(Protocol):
     async def stop(self) -> None: ...
 
 
-async def serve(services: Sequence[Service]) -> None:
+async def serve(services: Sequence[Service], warn: Callable[[], None] | None = None) -> None:
+    """Until a signal; `warn` is called when all of them have started."""
     raise_file_limit()
     stop = asyncio.Event()
     _stop_on_signals(stop)
@@ -54,6 +55,8 @@ async def serve(services: Sequence[Service]) -> None:
             await _start(service)
             started.append(service)
             click.echo(f"{service.name}{READY}{service.address}")
+        if warn is not None:
+            warn()
         await stop.wait()
     finally:
         for service in reversed(started):
