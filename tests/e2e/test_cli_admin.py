@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import json
+import os
+import pty
+import struct
+import subprocess
+import termios
+import time
 from collections.abc import Iterator
 
 import pytest
-from tests.e2e.commands import rows, sprocket
+from tests.e2e.commands import HANG, argv, environment, rows, sprocket
 from tests.e2e.processes import Sprocket
 
 from sprocketmq.client import ConsumerSettings, PushConsumer, ReceivedMessage, Retry
@@ -205,3 +213,32 @@ def test_shells_complete_names_of_the_cluster(server: EmbeddedCluster) -> None:
     assert b"_SPROCKET_COMPLETE=bash_complete" in sprocket(server.nameserver, "completion", "bash").stdout
     keys = {**asked, "COMP_WORDS": "sprocket broker config broker-a flushDisk", "COMP_CWORD": "4"}
     assert b"plain,flushDiskType\n" in sprocket(server.nameserver, stdin=b"", **keys).stdout
+
+
+def on_terminal(nameserver: str, columns: int, *arguments: object) -> str:
+    """What a person sees in a terminal of that width."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    plain = {key: value for key, value in environment(nameserver, NO_COLOR="1").items() if key != "COLUMNS"}
+    with subprocess.Popen(argv(*arguments), stdin=theirs, stdout=theirs, env=plain):
+        os.close(theirs)
+        seen = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while data := os.read(ours, 65536):
+                seen += data
+    os.close(ours)
+    return seen.decode()
+
+
+def test_eighty_columns_cut_nothing(server: EmbeddedCluster) -> None:
+    (sent,) = rows(server.nameserver, "send", "narrow", "needle", "--key", "k80")
+    find = ("message", "find", "narrow", "--key", "k80")
+    until = time.monotonic() + HANG
+    while not rows(server.nameserver, *find) and time.monotonic() < until:
+        pass  # the index is built behind the log
+    narrow = on_terminal(server.nameserver, 80, *find).splitlines()
+    assert f"id         {sent['id']}" in narrow
+    assert f"offset id  {sent['offset_id']}" in narrow
+    wide = on_terminal(server.nameserver, 300, *find).splitlines()
+    assert wide[0].split()[:2] == ["topic", "broker"]
+    assert sent["id"] in wide[2]
