@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 #: As a shell tells of a program that SIGTERM has ended.
 TERMINATED = 143
 
-_FIELDS = r"""
-Fields of --format:
-
-\b
+_FIELDS = (
+    "\b\n"
+    + r"""Fields of --format:
   %t topic   %b broker    %q queue   %o offset   %i id      %I offset id
   %s body    %S its size  %k keys    %g tag      %n tries   %h properties
   %T stored, milliseconds %d stored, ISO 8601    %{NAME} one property
-  %% a percent sign, \n \t \r \0 \\ \xHH as in C
-"""
+  %% a percent sign, \n \t \r \0 \\ \xHH as in C"""
+)
 
 
 @click.command(cls=CountCommand, epilog=_FIELDS)

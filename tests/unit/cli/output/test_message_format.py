@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import click
 import pytest
+from click.testing import CliRunner
 
-from sprocketmq.cli.output.message_format import compile_format
+from sprocketmq.cli.main import main
+from sprocketmq.cli.output.message_format import FIELDS, compile_format
 
 
 class Received:
@@ -23,3 +25,10 @@ def test_fields_and_escapes() -> None:
 def test_what_means_nothing(text: str) -> None:
     with pytest.raises(click.BadParameter):
         compile_format(text)
+
+
+def test_the_help_lists_every_field() -> None:
+    shown = CliRunner().invoke(main, ["consume", "--help"]).stdout
+    listed = shown[shown.index("Fields of --format:") :]
+    assert [letter for letter in FIELDS if f"%{letter} " not in listed] == []
+    assert "\n    %s body" in listed
