@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from dataclasses import replace
 
 import pytest
@@ -147,25 +146,3 @@ async def test_a_cluster_that_never_starts_is_no_route_at_the_deadline() -> None
     with pytest.raises(NoRoute):
         await table(transport).for_sending("new", 4, asyncio.get_running_loop().time() + 0.3)
     assert transport.commands(RequestCode.GET_BROKER_CLUSTER_INFO)
-
-
-async def test_a_failure_that_nobody_waits_for_any_more_is_no_traceback() -> None:
-    answer = asyncio.Event()
-
-    class Late(FakeTransport):
-        async def call(self, address: str, command: Command, timeout: float) -> Command:
-            await answer.wait()
-            raise Unreachable(address, "too late")
-
-    unseen: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: unseen.append(context))
-    routes_of = table(Late({}))
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(routes_of.fetch("T"), 0.01)
-    (fetching,) = routes_of._fetching.values()
-    answer.set()
-    await asyncio.wait([fetching])
-    del fetching
-    gc.collect()
-    await asyncio.sleep(0)
-    assert unseen == []
