@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sprocketmq.client.errors import ClientError as ClientError
     from sprocketmq.client.errors import Closed as Closed
     from sprocketmq.client.errors import InvalidMessage as InvalidMessage
+    from sprocketmq.client.errors import InvalidName as InvalidName
     from sprocketmq.client.errors import NoBroker as NoBroker
     from sprocketmq.client.errors import NoRoute as NoRoute
     from sprocketmq.client.errors import Offline as Offline
@@ -46,8 +47,8 @@ _HOMES = {
     "sprocketmq.client.push.handlers": ("ConsumeResult", "Retry"),
     "sprocketmq.client.push.consumer": ("PushConsumer",),
     "sprocketmq.client.errors": (
-        "ClientError", "Closed", "InvalidMessage", "NoBroker", "NoRoute", "Offline", "Overloaded", "Refused",
-        "TimedOut", "Unreachable",
+        "ClientError", "Closed", "InvalidMessage", "InvalidName", "NoBroker", "NoRoute", "Offline", "Overloaded",
+        "Refused", "TimedOut", "Unreachable",
     ),
     "sprocketmq.client.message": ("Message", "SendReceipt", "SendStatus"),
     "sprocketmq.client.options": ("ClientOptions", "Credentials"),

@@ -10,6 +10,7 @@
         Closed          the client was stopped, or not started yet
         Overloaded      the send buffer is full and stayed full until the deadline
         InvalidMessage  the message breaks a rule of RocketMQ; sending it again cannot help
+        InvalidName     a group or topic that no broker would take
 
 `retriable` says whether the same call may succeed when it is made again.
 """
@@ -109,6 +110,10 @@ class Overloaded(ClientError):
 
 class InvalidMessage(ClientError, ValueError):
     """A message that no broker would take."""
+
+
+class InvalidName(ClientError, ValueError):
+    """The name of a group or a topic that no broker would take."""
 
 
 def is_unknown_code(error: ClientError) -> bool:

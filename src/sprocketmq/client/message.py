@@ -6,13 +6,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sprocketmq.client.errors import InvalidMessage
 from sprocketmq.protocol.message_queue import MessageQueue
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_PROPERTIES_BYTES = 32767
+MAX_DELAY_LEVEL = 18
+_ZERO = 0  # the default of numbers: what was not given needs no look
+_BODY_TYPES = (bytes, bytearray, memoryview)
 
 #: What follows a message's id in its properties: whether the broker is to answer only when the message is stored.
 WAIT = "\x02WAIT\x01true\x02"
@@ -94,7 +97,8 @@ class Message:
     <Message orders tag=new keys=('42',) 9 bytes>
 
     `keys` find it again by `sprocket message find`; `sharding_key` keeps messages of one key in one queue, in order.
-    At most one of `delay_level` (1 to 18), `delay` and `deliver_at` puts off its delivery.
+    At most one of `delay_level` (1 to 18), `delay` (a timedelta, or seconds) and `deliver_at` puts off its delivery.
+    A field of the wrong type raises InvalidMessage here; the rest is looked at when the message is sent.
     """
 
     __slots__ = (
@@ -111,16 +115,35 @@ class Message:
         keys: str | Sequence[str] = _NO_KEYS,
         properties: Mapping[str, str] = _NO_PROPERTIES,
         sharding_key: str | None = None,
-        delay_level: int = 0,
-        delay: timedelta | None = None,
+        delay_level: int = _ZERO,
+        delay: timedelta | float | None = None,
         deliver_at: datetime | None = None,
-        flag: int = 0,
+        flag: int = _ZERO,
         wait_stored: bool = True,
     ) -> None:
+        if type(topic) is not str or type(body) is not bytes:
+            check_type("topic", topic, (str,))
+            check_type("body", body, _BODY_TYPES)
+        if tag is not None and type(tag) is not str:
+            check_type("tag", tag, (str,))
+        if keys is not _NO_KEYS:
+            keys = checked_keys(keys)
+        if properties is not _NO_PROPERTIES:
+            check_properties_types(properties)
+        if sharding_key is not None and type(sharding_key) is not str:
+            check_type("sharding_key", sharding_key, (str,))
+        if delay_level is not _ZERO:
+            check_level(delay_level)
+        if delay is not None:
+            delay = checked_delay(delay)
+        if deliver_at is not None:
+            check_type("deliver_at", deliver_at, (datetime,))
+        if flag is not _ZERO:
+            check_type("flag", flag, (int,))
         self.topic = topic
         self.body = body
         self.tag = tag
-        self.keys = (keys,) if isinstance(keys, str) else keys
+        self.keys = keys
         self.properties = properties
         self.sharding_key = sharding_key
         self.delay_level = delay_level
@@ -156,13 +179,15 @@ class Message:
 
     def _validate_texts(self) -> None:
         for name, value in self.properties.items():
-            if not name or not isinstance(value, str) or not value:
-                raise InvalidMessage(f"property {name!r} needs a name and a text that is not empty")
+            if not name or not value:
+                raise InvalidMessage(f"properties: {name!r} needs a name and a text that is not empty")
+            if type(name) is not str or type(value) is not str:
+                check_properties_types(self.properties)
             if name in RESERVED_PROPERTIES:
                 raise InvalidMessage(f"property {name!r} belongs to RocketMQ")
             if "\x01" in name or "\x02" in name or "\x02" in value:
                 raise InvalidMessage(f"property {name!r} holds a separator (U+0001 or U+0002)")
-        for text in (self.tag or "", *self.keys):
+        for text in (self.tag or "", *checked_keys(self.keys)):
             if "\x01" in text or "\x02" in text:
                 raise InvalidMessage(f"{text!r} holds a separator (U+0001 or U+0002)")
 
@@ -193,6 +218,53 @@ class Message:
             return f"TIMER_DELAY_MS\x01{int(self.delay.total_seconds() * 1000)}\x02"
         assert self.deliver_at is not None
         return f"TIMER_DELIVER_MS\x01{int(self.deliver_at.timestamp() * 1000)}\x02"
+
+
+def check_type(field: str, value: object, types: tuple[type, ...]) -> None:
+    """Raises InvalidMessage that names the field, and both what it takes and what it got."""
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        wanted = " or ".join(each.__name__ for each in types)
+        raise InvalidMessage(f"{field} is {wanted}, not {type(value).__name__}: {value!r:.80}")
+
+
+def checked_keys(keys: Any) -> Sequence[str]:
+    if type(keys) is not list and type(keys) is not tuple:
+        if isinstance(keys, str):
+            return (keys,)
+        check_type("keys", keys, (str, Sequence))
+    for key in keys:
+        if type(key) is not str:
+            check_type("each of keys", key, (str,))
+    given: Sequence[str] = keys
+    return given
+
+
+def check_properties_types(properties: Any) -> None:
+    if type(properties) is not dict:
+        check_type("properties", properties, (Mapping,))
+    for name, value in properties.items():
+        if type(name) is not str:
+            check_type("a name in properties", name, (str,))
+        if type(value) is not str:
+            check_type(f"property {name!r}", value, (str,))
+
+
+def check_level(level: Any) -> None:
+    check_type("delay_level", level, (int,))
+    if not 0 <= level <= MAX_DELAY_LEVEL:
+        raise InvalidMessage(f"delay_level is 1 to {MAX_DELAY_LEVEL}, not {level}; delay takes any time")
+
+
+def checked_delay(delay: Any) -> timedelta:
+    """Seconds are as good as a timedelta."""
+    check_type("delay", delay, (timedelta, float, int))
+    try:
+        made = delay if isinstance(delay, timedelta) else timedelta(seconds=delay)
+    except (OverflowError, ValueError) as error:
+        raise InvalidMessage(f"delay of {delay!r} seconds: {error}") from None
+    if made < timedelta(0):
+        raise InvalidMessage(f"delay is a time to wait, not {made}")
+    return made
 
 
 class SendStatus(Enum):

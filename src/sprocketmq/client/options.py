@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
@@ -58,11 +58,34 @@ class ClientOptions:
     @classmethod
     def of(cls, nameserver: str | Sequence[str] | ClientOptions | None, **changes: Any) -> ClientOptions:
         """Options from a nameserver address (or several), a `rocketmq://` URL, or the environment."""
+        _check_keywords(changes)
         if isinstance(nameserver, ClientOptions):
             return replace(nameserver, **changes)
         if isinstance(nameserver, str) and nameserver.startswith("rocketmq://"):
             return _from_url(nameserver, changes)
         return cls(_addresses(nameserver), **changes)
+
+
+def _check_keywords(given: dict[str, Any]) -> None:
+    for name in given:
+        if name not in Connecting.__annotations__:
+            raise TypeError(f"unknown keyword {name!r}; {_where(name)}")
+
+
+def _where(name: str) -> str:
+    """Where the setting is that somebody may have meant."""
+    from sprocketmq.client import settings
+
+    found = [
+        f"settings={cls.__name__}({each.name}=...)"
+        for cls in (settings.ProducerSettings, settings.ConsumerSettings, settings.PullSettings)
+        for each in fields(cls)
+        if name in each.name or each.name in name
+    ]
+    found += [f"{known}=..." for known in Connecting.__annotations__ if name in known]
+    if found:
+        return f"did you mean {', '.join(found)}?"
+    return f"known are {', '.join(Connecting.__annotations__)}, and what settings= takes"
 
 
 def _addresses(nameserver: str | Sequence[str] | None) -> tuple[str, ...]:

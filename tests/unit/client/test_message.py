@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -65,3 +66,45 @@ def test_repr_tells_what_matters() -> None:
     assert repr(Message("orders", b"one apple", tag="new", keys=["42"])) == (
         "<Message orders tag=new keys=('42',) 9 bytes>"
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"topic": 7}, "topic is str, not int"),
+        ({"body": "text"}, "body is bytes or bytearray or memoryview, not str"),
+        ({"tag": 5}, "tag is str"),
+        ({"keys": [42]}, "each of keys is str, not int: 42"),
+        ({"keys": 42}, "keys is str or Sequence"),
+        ({"properties": {"a": 1}}, "property 'a' is str, not int: 1"),
+        ({"properties": {1: "a"}}, "a name in properties is str"),
+        ({"properties": ["a"]}, "properties is Mapping"),
+        ({"sharding_key": 1}, "sharding_key is str"),
+        ({"delay_level": 40}, "delay_level is 1 to 18, not 40"),
+        ({"delay_level": -1}, "delay_level is 1 to 18, not -1"),
+        ({"delay_level": "3"}, "delay_level is int, not str"),
+        ({"delay": "5"}, "delay is timedelta or float or int, not str"),
+        ({"delay": -1}, "delay is a time to wait"),
+        ({"delay": float("nan")}, "delay of nan seconds"),
+        ({"deliver_at": 5}, "deliver_at is datetime, not int"),
+        ({"flag": "x"}, "flag is int"),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_named_at_once(wrong: dict[str, Any], named: str) -> None:
+    with pytest.raises(InvalidMessage, match=re.escape(named)):
+        Message(**{"topic": "T", "body": b"x", **wrong})
+
+
+def test_what_was_set_later_is_named_when_it_is_sent() -> None:
+    message: Any = Message("T", b"x")
+    message.keys = [42]
+    with pytest.raises(InvalidMessage, match="each of keys is str"):
+        message.validate()
+    message.keys, message.properties = (), {"a": 1}
+    with pytest.raises(InvalidMessage, match="property 'a' is str"):
+        message.validate()
+
+
+def test_a_delay_may_be_seconds() -> None:
+    assert text(delay=5)["TIMER_DELAY_MS"] == "5000"
+    assert text(delay=0.25)["TIMER_DELAY_MS"] == "250"

@@ -44,9 +44,10 @@ class PendingReplies:
         future.set_result(Reply(header.topic, inflate(request.body, header.sys_flag), properties))
         return True
 
-    async def wait(self, future: asyncio.Future[Reply], timeout: float) -> Reply:
+    async def wait(self, future: asyncio.Future[Reply], timeout: float, asked: float) -> Reply:
+        """For `timeout` seconds, which are left of the `asked` ones."""
         try:
             async with asyncio.timeout(timeout):
                 return await future
         except TimeoutError:
-            raise TimedOut(f"no reply within {timeout:.3g} s") from None
+            raise TimedOut(f"no reply within {asked:g} s") from None

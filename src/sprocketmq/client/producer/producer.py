@@ -13,6 +13,7 @@ from sprocketmq.client.cluster.shared_instances import acquire, release
 from sprocketmq.client.cluster.tasks import BackgroundTasks
 from sprocketmq.client.errors import ClientError, Closed, Refused
 from sprocketmq.client.message import Message, SendReceipt
+from sprocketmq.client.names import full_group
 from sprocketmq.client.options import ClientOptions, Connecting
 from sprocketmq.client.producer import request_reply, transactions
 from sprocketmq.client.producer.batcher import Batcher
@@ -61,6 +62,7 @@ class Producer:
         self.check = check
         self.tasks = BackgroundTasks()
         self._name = group
+        full_group(self.options.namespace, group)
         self._hooks = list(hooks)
         self._trace = trace
         self._tracer: Tracer | None = None

@@ -40,7 +40,7 @@ async def request(producer: Producer, message: Message, timeout: float) -> Reply
             await sender.route(outgoing.topic, deadline)
             await instance.greet_new()  # the reply comes back only through a broker that knows us
             context.receipt = await sender.send(outgoing, deadline, message=message)
-        return await instance.pushed.replies.wait(future, deadline - loop.time())
+        return await instance.pushed.replies.wait(future, deadline - loop.time(), timeout)
     finally:
         future.cancel()
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from sprocketmq.client.cluster import queue_offsets
 from sprocketmq.client.cluster.group_members import group_members
 from sprocketmq.client.cluster.instance import ClientInstance
+from sprocketmq.client.cluster.notices import Notices
 from sprocketmq.client.cluster.subscription_check import check_subscription
 from sprocketmq.client.cluster.tasks import BackgroundTasks, Ticker
-from sprocketmq.client.errors import ClientError, NoRoute
+from sprocketmq.client.errors import ClientError
 from sprocketmq.client.pull.buffer import QueueBuffer
 from sprocketmq.client.pull.fetcher import Fetcher
 from sprocketmq.client.received import ReceivedMessage
@@ -51,6 +52,7 @@ class Assignment:
         self._arrived = asyncio.Event()
         self._rebalances = Ticker("rebalance", settings.rebalance_interval, self._rebalance)
         self._turn = 0
+        self._notices = Notices(log)
         self._ticking = False
 
     def buffer(self, queue: MessageQueue) -> QueueBuffer:
@@ -90,6 +92,7 @@ class Assignment:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     async def poll(self, limit: int, timeout: float) -> list[ReceivedMessage]:
+        self.require_queues()
         self.finish_poll()
         await self.wait(timeout)
         messages: list[ReceivedMessage] = []
@@ -102,6 +105,7 @@ class Assignment:
     async def poll_arrow(self, timeout: float) -> pa.RecordBatch | None:
         from sprocketmq.client.pull import arrow
 
+        self.require_queues()
         self.finish_poll()
         await self.wait(timeout)
         batches = []
@@ -114,6 +118,10 @@ class Assignment:
                 buffer.hand_out_all()
                 batches.append(arrow.tagged(batch, buffer.subscription.tags))
         return arrow.joined(batches)
+
+    def require_queues(self) -> None:
+        if not self._ticking:
+            raise ValueError("there is nothing to read: subscribe to a topic or assign queues first")
 
     async def commit(self, positions: Mapping[MessageQueue, int] | None = None) -> None:
         chosen = {queue: buffer.position for queue, buffer in self.buffers.items()} if positions is None else positions
@@ -183,10 +191,12 @@ class Assignment:
                 route = await self._instance.routes.get(topic)
                 members = sorted(await group_members(self._instance, self.group, route))
             except ClientError as error:
-                level = logging.DEBUG if isinstance(error, NoRoute) else logging.INFO
-                log.log(level, "no rebalance topic=%s error=%s", topic, error)
+                self._notices.tell(
+                    topic, "nothing to read yet, it is tried again group=%s topic=%s error=%s", self.group, topic, error
+                )
                 self._tasks.spawn(self._rebalance_later(), "rebalance soon")
                 continue
+            self._notices.over(topic)
             mine = set(self._settings.allocation(self._instance.client_id, route.read_queues, members))
             held = {queue for queue in self.buffers if queue.topic == topic}
             await self._let_go(sorted(held - mine))

@@ -11,6 +11,7 @@ from sprocketmq.client.cluster import queue_offsets
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.shared_instances import acquire, release
 from sprocketmq.client.errors import Closed
+from sprocketmq.client.names import full_group, full_topic
 from sprocketmq.client.options import ClientOptions, Connecting
 from sprocketmq.client.pull.assignment import Assignment
 from sprocketmq.client.pull.iteration import one_by_one
@@ -19,7 +20,6 @@ from sprocketmq.client.received import ReceivedMessage, inside
 from sprocketmq.client.settings import PullSettings
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.names import with_namespace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +47,7 @@ class PullConsumer:
     ) -> None:
         self.options = ClientOptions.of(nameserver, **connecting)
         self.settings = settings or PullSettings()
-        self.group = with_namespace(self.options.namespace, group)
+        self.group = full_group(self.options.namespace, group)
         self._instance: ClientInstance | None = None
         self._assignment: Assignment | None = None
 
@@ -178,7 +178,7 @@ class PullConsumer:
     # -- inside -----------------------------------------------------------------------------------------------------
 
     def _full(self, topic: str) -> str:
-        return with_namespace(self.options.namespace, topic)
+        return full_topic(self.options.namespace, topic)
 
     def _running(self) -> ClientInstance:
         if self._instance is None:

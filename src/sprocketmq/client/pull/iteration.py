@@ -18,6 +18,7 @@ _TURN = 1024  # messages of one queue before the others have their turn
 
 async def one_by_one(assignment: Assignment, long_poll: float, namespace: str) -> AsyncIterator[ReceivedMessage]:
     """Without end."""
+    assignment.require_queues()
     while True:
         assignment.finish_poll()
         await assignment.wait(long_poll)

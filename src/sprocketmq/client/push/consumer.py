@@ -16,12 +16,13 @@ from sprocketmq.client.cluster.shared_instances import acquire, release
 from sprocketmq.client.cluster.subscription_check import check_subscription
 from sprocketmq.client.cluster.tasks import BackgroundTasks, Ticker
 from sprocketmq.client.errors import ClientError, Closed
+from sprocketmq.client.names import full_group, full_topic
 from sprocketmq.client.options import ClientOptions, Connecting
 from sprocketmq.client.producer import request_reply
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.push.concurrent import ConcurrentConsumption
 from sprocketmq.client.push.context import Running
-from sprocketmq.client.push.handlers import Handler
+from sprocketmq.client.push.handlers import Handler, check_function, check_subscribed
 from sprocketmq.client.push.inspection import consume_directly, running_info
 from sprocketmq.client.push.offset_store import BrokerOffsets, FileOffsets, OffsetStore, default_path
 from sprocketmq.client.push.orderly import OrderlyConsumption
@@ -29,7 +30,7 @@ from sprocketmq.client.push.pop import PopConsumption
 from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.push.rate import RateLimit
 from sprocketmq.client.push.rebalance import Rebalance
-from sprocketmq.client.push.retries import MAX_TRIES, SendBack
+from sprocketmq.client.push.retries import MAX_TRIES, UNLIMITED, RetryPlan, SendBack
 from sprocketmq.client.push.stop_signals import on_stop_signal
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ConsumerSettings, ProducerSettings
@@ -43,7 +44,13 @@ from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageMode
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import TRACE_TOPIC, retry_topic, with_namespace
 
-F = TypeVar("F", bound=Callable[..., Any])
+#: A handler; one that was declared with `batch` takes a list.
+F = TypeVar(
+    "F",
+    bound=Callable[[ReceivedMessage], Any]
+    | Callable[[Sequence[ReceivedMessage]], Any]
+    | Callable[[list[ReceivedMessage]], Any],
+)
 
 _SOON_S = 1.0
 
@@ -85,7 +92,7 @@ class PushConsumer:
             raise ValueError("pop consumes neither in order nor by broadcasting")
         self.options = ClientOptions.of(nameserver, **connecting)
         self.settings = settings or ConsumerSettings()
-        self.group = with_namespace(self.options.namespace, group)
+        self.group = full_group(self.options.namespace, group)
         self._orderly, self._broadcasting, self._pop = orderly, broadcasting, pop
         self._hooks, self._trace = list(hooks), trace
         self._subscriptions: dict[str, Subscription] = {}
@@ -104,6 +111,7 @@ class PushConsumer:
         self, topic: str, tags: str = "*", *, sql: str | None = None, batch: int | None = None
     ) -> Callable[[F], F]:
         """Decorates the handler of a topic. With `batch` it gets lists of up to so many messages."""
+        check_subscribed(topic)
 
         def decorate(function: F) -> F:
             self.add_handler(topic, function, tags, sql=sql, batch=batch)
@@ -115,7 +123,11 @@ class PushConsumer:
         self, topic: str, function: Callable[..., Any], tags: str = "*", *, sql: str | None = None,
         batch: int | None = None,
     ) -> None:  # fmt: skip
-        full = with_namespace(self.options.namespace, topic)
+        """As `subscribe`. A topic has one handler; `unsubscribe` makes room for another."""
+        full = full_topic(self.options.namespace, topic)
+        check_function(function, takes_batch=batch is not None)
+        if full in self._handlers:
+            raise ValueError(f"topic {topic} has a handler already: {self._handlers[full].function!r}")
         self._subscriptions[full] = Subscription.of(full, tags, sql)
         self._handlers[full] = Handler(function, batch or 1, batch is not None)
         if self._running is not None:
@@ -259,12 +271,13 @@ class PushConsumer:
             sends.append(self._tracer)
         self._sender = Sender(instance, INNER_PRODUCER, ProducerSettings(), sends)
         most = self.settings.max_reconsume_times
-        tries = MAX_TRIES if most < 0 and not self._orderly else 2**31 - 1 if most < 0 else most
+        tries = MAX_TRIES if most < 0 and not self._orderly else UNLIMITED if most < 0 else most
+        plan = RetryPlan(tries, self.settings.suspend if self._orderly else None, self._broadcasting)
         return Running(
             instance, self.group, self.settings, self._orderly, self._broadcasting, self._subscriptions,
             self._handlers, self._store(instance), SendBack(instance, self.group, tries),
             ThreadPoolExecutor(self.settings.concurrency, thread_name_prefix=f"consume-{self.group}"),
-            tasks, RateLimit(self.settings.rate_limit), hooks,
+            tasks, RateLimit(self.settings.rate_limit), plan, hooks,
         )  # fmt: skip
 
     def _launch(self, running: Running) -> None:

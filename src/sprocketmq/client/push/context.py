@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -15,13 +16,15 @@ from sprocketmq.client.push.handlers import Handler, Outcome
 from sprocketmq.client.push.offset_store import OffsetStore
 from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.push.rate import RateLimit
-from sprocketmq.client.push.retries import SendBack
+from sprocketmq.client.push.retries import RetryPlan, SendBack
 from sprocketmq.client.push.stats import ConsumeCounters
 from sprocketmq.client.received import ReceivedMessage, inside
 from sprocketmq.client.settings import ConsumerSettings
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.client.telemetry.hooks import ConsumeContext, ConsumeHook, run_hooks
 from sprocketmq.protocol.message_queue import MessageQueue
+
+log = logging.getLogger("sprocketmq.client.push.handlers")
 
 
 @dataclass(slots=True)
@@ -40,6 +43,7 @@ class Running:
     executor: Executor
     tasks: BackgroundTasks
     rate: RateLimit
+    retry: RetryPlan
     hooks: Sequence[ConsumeHook] = ()
     active: asyncio.Event = field(default_factory=asyncio.Event)  # cleared while the consumer is paused
     stats: ConsumeCounters = field(default_factory=ConsumeCounters)
@@ -60,11 +64,25 @@ class Running:
         context = self._begin(messages, queue)
         started = time.perf_counter()
         outcome = await handler.run(messages, self.executor, self.settings.consume_timeout)
+        if outcome.reason in ("exception", "timeout"):
+            self._tell(messages, outcome)
         self.stats.consumed(queue.topic, len(messages), time.perf_counter() - started, ok=outcome.ok)
         if context is not None:
             context.result, context.error, context.ended = outcome.reason, outcome.error, time.time()
             run_hooks([hook.after_consume for hook in self.hooks], context)
         return outcome
+
+    def _tell(self, messages: Sequence[ReceivedMessage], outcome: Outcome) -> None:
+        """A failed handler, with all that is needed to find its messages and to know what becomes of them."""
+        what = "failed" if outcome.reason == "exception" else f"took longer than {self.settings.consume_timeout:g} s"
+        for message in messages:
+            tries, after = self.retry.outlook(message, outcome.level)
+            log.warning(
+                "handler %s group=%s topic=%s queue=%s offset=%d message=%s keys=%s try=%s next=%s",
+                what, self.group, message.topic, message.queue, message.queue_offset, message.message_id,
+                ",".join(message.keys) or "-", tries, after,
+                exc_info=outcome.error if outcome.reason == "exception" and message is messages[0] else None,
+            )  # fmt: skip
 
     def take(self, queue: ProcessQueue, limit: int) -> list[ReceivedMessage]:
         """Up to `limit` waiting messages that can be read; the others need no further try."""

@@ -58,6 +58,29 @@ class Outcome:
 _OK = Outcome("success")
 
 
+def check_subscribed(topic: object) -> None:
+    """Raises TypeError when `@consumer.subscribe` was written without a call: then the function stands for a topic."""
+    if callable(topic):
+        name = getattr(topic, "__qualname__", repr(topic))
+        raise TypeError(f"subscribe takes the topic: write @consumer.subscribe('orders') above {name}")
+
+
+def check_function(function: object, *, takes_batch: bool) -> None:
+    """Raises TypeError for what could not be called with a message; found now, not in every message's retry."""
+    if not callable(function):
+        raise TypeError(f"a handler is a function, not {type(function).__name__}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # some built-in functions do not tell
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        wanted = "a list of messages" if takes_batch else "one message"
+        name = getattr(function, "__qualname__", repr(function))
+        raise TypeError(f"handler {name}{signature} cannot be called with {wanted}: {error}") from None
+
+
 @dataclass(frozen=True, slots=True)
 class Handler:
     """A user's function and how to call it."""
@@ -74,8 +97,9 @@ class Handler:
     async def run(self, messages: Sequence[ReceivedMessage], executor: Executor, timeout: float) -> Outcome:
         """Never raises what the user's function raises; that is an outcome."""
         argument: Any = messages if self.takes_batch else messages[0]
+        limit = asyncio.timeout(timeout)
         try:
-            async with asyncio.timeout(timeout):
+            async with limit:
                 if self.is_async:
                     verdict = await self.function(argument)
                 else:
@@ -85,11 +109,9 @@ class Handler:
                         verdict = await verdict
         except Retry as retry:
             return Outcome("retry", retry.level, retry)
-        except TimeoutError as error:
-            log.warning("handler took longer than %g s first=%r", timeout, messages[0])
-            return Outcome("timeout", 3, error)
-        except Exception as error:
-            log.warning("handler failed first=%r", messages[0], exc_info=True)
+        except Exception as error:  # noqa: BLE001 - the edge: what a user's function raises is an outcome
+            if isinstance(error, TimeoutError) and limit.expired():  # and not one that the handler ran into itself
+                return Outcome("timeout", 3, error)
             return Outcome("exception", 0, error)
         return _judge(verdict)
 

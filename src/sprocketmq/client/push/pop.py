@@ -11,11 +11,13 @@ import logging
 import time
 
 from sprocketmq.client.cluster import unreadable
+from sprocketmq.client.cluster.notices import Notices
 from sprocketmq.client.cluster.requests import header_of
 from sprocketmq.client.errors import ClientError, Refused, is_unknown_code
 from sprocketmq.client.push.context import Running
 from sprocketmq.client.push.handlers import Outcome
 from sprocketmq.client.push.pop_handles import PopHandle, handles_of
+from sprocketmq.client.push.retries import retry_delay
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.headers.pop import (
@@ -34,8 +36,6 @@ _EMPTY = frozenset({
     int(ResponseCode.PULL_NOT_FOUND), int(ResponseCode.PULL_RETRY_IMMEDIATELY), int(ResponseCode.POLLING_TIMEOUT),
     int(ResponseCode.POLLING_FULL),
 })  # fmt: skip
-#: Seconds until a message that failed comes again, by the number of its tries.
-RETRY_DELAYS = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 
 
 class PopConsumption:
@@ -48,6 +48,7 @@ class PopConsumption:
         self._in_hand = 0
         self._changed = asyncio.Event()
         self._stopping = False
+        self._notices = Notices(log)
 
     async def run(self) -> bool:
         """See to it that every broker of every topic is popped from."""
@@ -58,9 +59,13 @@ class PopConsumption:
             try:
                 route = await self._running.instance.routes.get(topic)
             except ClientError as error:
-                log.info("no route to pop from topic=%s error=%s", topic, error)
+                self._notices.tell(
+                    topic, "nothing to consume yet, it is tried again group=%s topic=%s error=%s",
+                    self._running.group, topic, error,
+                )  # fmt: skip
                 complete = False
                 continue
+            self._notices.over(topic)
             for broker_name in {queue.broker_name for queue in route.read_queues}:
                 self._pop_from(topic, broker_name)
         return complete
@@ -173,15 +178,13 @@ class PopConsumption:
         await self._call(handle, topic, RequestCode.ACK_MESSAGE, header)
 
     async def _put_off(self, message: ReceivedMessage, handle: PopHandle, topic: str, outcome: Outcome) -> None:
-        tries = min(message.reconsume_times, len(RETRY_DELAYS) - 1)
-        delay = RETRY_DELAYS[min(outcome.level, len(RETRY_DELAYS)) - 1] if outcome.level > 0 else RETRY_DELAYS[tries]
         header = ChangeInvisibleTimeRequestHeader(
             consumer_group=self._running.group,
             topic=handle.topic(self._running.group, topic),
             queue_id=handle.queue_id,
             extra_info=str(handle),
             offset=handle.queue_offset,
-            invisible_time=delay * 1000,
+            invisible_time=retry_delay(message.reconsume_times, outcome.level) * 1000,
             bname=handle.broker_name,
         )
         await self._call(handle, topic, RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header)

@@ -7,16 +7,16 @@ import logging
 from typing import Protocol
 
 from sprocketmq.client.cluster.group_members import group_members
+from sprocketmq.client.cluster.notices import Notices
 from sprocketmq.client.errors import ClientError, NoRoute
 from sprocketmq.client.push.context import Running
 from sprocketmq.client.push.locks import QueueLocks
 from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.push.pull_loop import PullLoop
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.names import is_retry_topic
 
 log = logging.getLogger("sprocketmq.client.push.rebalance")
-
-QUIET = logging.DEBUG  # a topic that nobody has sent to yet is no news
 
 
 class Consumption(Protocol):
@@ -36,6 +36,7 @@ class Rebalance:
         self._locks = QueueLocks(running.instance, running.group)
         self._pulls: dict[MessageQueue, asyncio.Task[None]] = {}
         self._one_at_a_time = asyncio.Lock()
+        self._notices = Notices(log)
 
     @property
     def _locking(self) -> bool:
@@ -103,10 +104,19 @@ class Rebalance:
         try:
             mine = await self._allocate(topic)
         except ClientError as error:
-            level = QUIET if isinstance(error, NoRoute) else logging.INFO
-            log.log(level, "no rebalance topic=%s error=%s", topic, error)
+            self._not_yet(topic, error)
             return False
+        self._notices.over(topic)
         return await self._update(topic, mine)
+
+    def _not_yet(self, topic: str, error: ClientError) -> None:
+        if is_retry_topic(topic) and isinstance(error, NoRoute):
+            log.debug("no retry topic yet topic=%s", topic)  # brokers make it with the first heartbeat
+            return
+        self._notices.tell(
+            topic, "nothing to consume yet, it is tried again group=%s topic=%s error=%s",
+            self._running.group, topic, error,
+        )  # fmt: skip
 
     async def _allocate(self, topic: str) -> set[MessageQueue]:
         running = self._running

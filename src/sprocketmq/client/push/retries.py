@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
 
 from sprocketmq.client.cluster.identity import unique_key
 from sprocketmq.client.cluster.instance import INNER_PRODUCER, ClientInstance
@@ -25,8 +26,37 @@ from sprocketmq.protocol.record.sysflag import BODY_MASK
 log = logging.getLogger("sprocketmq.client.push.retries")
 
 MAX_TRIES = 16
+UNLIMITED = 2**31 - 1
+#: Seconds of the delay levels, from 1 on.
+DELAYS = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 _FIRST_LEVEL = 3
 _SEND_BACK_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPlan:
+    """What becomes of a message that failed: by a group's own rules, where a broker counts, or here in order."""
+
+    max_reconsume_times: int  # negative: no limit
+    suspend: float | None = None  # of an orderly consumer, which tries again here
+    broadcasting: bool = False
+
+    def outlook(self, message: ReceivedMessage, level: int) -> tuple[str, str]:
+        """Which try this was, and when the next one comes."""
+        done, most = message.reconsume_times, self.max_reconsume_times
+        tries = f"{done + 1} of {most + 1}" if 0 <= most < UNLIMITED else f"{done + 1}"
+        if self.broadcasting:
+            return tries, "never"
+        if level < 0 or 0 <= most <= done:
+            return tries, "dead-letter queue"
+        if self.suspend is not None:
+            return tries, f"{self.suspend:g}s"
+        return tries, f"{retry_delay(done, level)}s"
+
+
+def retry_delay(done: int, level: int = 0) -> int:
+    """Seconds until a message comes again that was tried `done` times before, or was put off by `level`."""
+    return DELAYS[min(level if level > 0 else _FIRST_LEVEL + done, len(DELAYS)) - 1]
 
 
 class SendBack:

@@ -20,11 +20,14 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 from weakref import WeakSet
 
 from sprocketmq.client.message import Message, SendReceipt
+from sprocketmq.client.names import full_group, full_topic
 from sprocketmq.client.options import ClientOptions, Connecting
 from sprocketmq.client.producer.producer import Producer as AsyncProducer
 from sprocketmq.client.producer.transactions import TransactionCheck
 from sprocketmq.client.pull.consumer import PullConsumer as AsyncPullConsumer
+from sprocketmq.client.push.consumer import F
 from sprocketmq.client.push.consumer import PushConsumer as AsyncPushConsumer
+from sprocketmq.client.push.handlers import check_function, check_subscribed
 from sprocketmq.client.push.stop_signals import on_stop_signal
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ConsumerSettings, ProducerSettings, PullSettings
@@ -39,7 +42,6 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 _WAKE_S = 1.0
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Startable(Protocol):
@@ -148,6 +150,7 @@ class Producer(Facade[AsyncProducer]):
         **connecting: Unpack[Connecting],
     ) -> None:
         options = ClientOptions.of(nameserver, **connecting)
+        full_group(options.namespace, group)
         self._fed: Feed | None = None
         super().__init__(
             lambda: AsyncProducer(group, options, settings=settings, check=check, hooks=hooks, trace=trace)
@@ -201,6 +204,8 @@ class PushConsumer(Facade[AsyncPushConsumer]):
         **connecting: Unpack[Connecting],
     ) -> None:
         options = ClientOptions.of(nameserver, **connecting)
+        full_group(options.namespace, group)
+        self._namespace = options.namespace
         self._handlers: list[tuple[str, Callable[..., Any], str, str | None, int | None]] = []
 
         def make() -> AsyncPushConsumer:
@@ -218,6 +223,7 @@ class PushConsumer(Facade[AsyncPushConsumer]):
         self, topic: str, tags: str = "*", *, sql: str | None = None, batch: int | None = None
     ) -> Callable[[F], F]:
         """Decorates the handler of a topic, before the consumer is started or after."""
+        check_subscribed(topic)
 
         def decorate(function: F) -> F:
             self.add_handler(topic, function, tags, sql=sql, batch=batch)
@@ -229,6 +235,11 @@ class PushConsumer(Facade[AsyncPushConsumer]):
         self, topic: str, function: Callable[..., Any], tags: str = "*", *, sql: str | None = None,
         batch: int | None = None,
     ) -> None:  # fmt: skip
+        """As `subscribe`. A topic has one handler."""
+        full_topic(self._namespace, topic)
+        check_function(function, takes_batch=batch is not None)
+        if any(topic == other for other, *_ in self._handlers):
+            raise ValueError(f"topic {topic} has a handler already")
         self._handlers.append((topic, function, tags, sql, batch))
         if self._wanted:
             client = self._started()
@@ -269,6 +280,7 @@ class PullConsumer(Facade[AsyncPullConsumer]):
         **connecting: Unpack[Connecting],
     ) -> None:
         options = ClientOptions.of(nameserver, **connecting)
+        full_group(options.namespace, group)
         super().__init__(lambda: AsyncPullConsumer(group, options, settings=settings))
 
     subscribe = blocking(AsyncPullConsumer.subscribe)

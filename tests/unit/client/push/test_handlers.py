@@ -61,6 +61,14 @@ async def test_timeout(executor: Executor) -> None:
     assert (outcome.reason, outcome.level) == ("timeout", 3)
 
 
+async def test_a_timeout_inside_the_handler_is_not_the_handlers_time_limit(executor: Executor) -> None:
+    async def ask_somebody(_message: object) -> None:
+        raise TimeoutError("no answer from the shop")
+
+    outcome = await Handler(ask_somebody).run(MESSAGES[:1], executor, 60)
+    assert (outcome.reason, outcome.level) == ("exception", 0)
+
+
 async def test_cancellation_is_not_an_outcome(executor: Executor) -> None:
     async def forever(_message: object) -> None:
         await asyncio.Event().wait()
