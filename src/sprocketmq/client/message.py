@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
@@ -90,6 +91,23 @@ RESERVED_PROPERTIES = frozenset(
 )
 
 
+def _parameters(
+    topic: str,
+    body: bytes,
+    *,
+    tag: str | None = None,
+    keys: str | Sequence[str] = _NO_KEYS,
+    properties: Mapping[str, str] = _NO_PROPERTIES,
+    sharding_key: str | None = None,
+    delay_level: int = _ZERO,
+    delay: timedelta | float | None = None,
+    deliver_at: datetime | None = None,
+    flag: int = _ZERO,
+    wait_stored: bool = True,
+) -> None:
+    """Those of a Message, for `help` and editors: its compiled form cannot tell them."""
+
+
 class Message:
     """A message to send.
 
@@ -101,6 +119,7 @@ class Message:
     A field of the wrong type raises InvalidMessage here; the rest is looked at when the message is sent.
     """
 
+    __signature__ = inspect.signature(_parameters)
     __slots__ = (
         "body", "delay", "delay_level", "deliver_at", "flag", "keys", "properties", "sharding_key", "tag", "topic",
         "wait_stored",

@@ -6,12 +6,14 @@ Brokers refuse a bad name, or make nothing of it in silence; so it raises here, 
 from __future__ import annotations
 
 from sprocketmq.client.errors import InvalidName
+from sprocketmq.client.options import ClientOptions
 from sprocketmq.protocol.names import group_fault, topic_fault, with_namespace
 
 
-def full_group(namespace: str, group: str) -> str:
-    """The group as brokers know it."""
-    full = with_namespace(namespace, _text("group", group))
+def full_group(options: ClientOptions, group: str) -> str:
+    """The group as brokers know it; of a client that names none, its URL's."""
+    group = group or options.group
+    full = with_namespace(options.namespace, _text("group", group))
     if (fault := group_fault(full)) is not None:
         raise InvalidName(f"group={group!r}: {fault}")
     return full

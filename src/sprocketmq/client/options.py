@@ -1,12 +1,18 @@
-"""How a client finds and talks to its cluster. One value, shared by every part of a client."""
+"""How a client finds and talks to its cluster. One value, shared by every part of a client.
+
+HOST:PORT;HOST:PORT
+rocketmq://KEY:SECRET@HOST:PORT;HOST:PORT?group=g&namespace=ns      %XX in key and secret stands for any byte
+rocketmqs://...     the same with TLS, as is ?tls=true; tls_ca=FILE trusts that file, tls_verify=false anybody
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sprocketmq.errors import ConfigError
 
@@ -14,6 +20,8 @@ if TYPE_CHECKING:
     import ssl
 
 DEFAULT_PORT = 9876
+TLS_SCHEME = "rocketmqs"
+_SCHEMES = ("rocketmq://", f"{TLS_SCHEME}://")
 ENVIRONMENT = ("SPROCKET_NAMESERVER", "NAMESRV_ADDR")
 
 
@@ -42,7 +50,7 @@ class Connecting(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
-    """Times are in seconds. `ssl` turns TLS on for every connection."""
+    """Times are in seconds. `ssl` turns TLS on for every connection. `group` is that of a client which names none."""
 
     nameservers: tuple[str, ...]
     namespace: str = ""
@@ -54,6 +62,7 @@ class ClientOptions:
     connect_timeout: float = 3.0
     route_interval: float = 30.0
     heartbeat_interval: float = 30.0
+    group: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, nameserver: str | Sequence[str] | ClientOptions | None, **changes: Any) -> ClientOptions:
@@ -61,7 +70,7 @@ class ClientOptions:
         _check_keywords(changes)
         if isinstance(nameserver, ClientOptions):
             return replace(nameserver, **changes)
-        if isinstance(nameserver, str) and nameserver.startswith("rocketmq://"):
+        if isinstance(nameserver, str) and nameserver.startswith(_SCHEMES):
             return _from_url(nameserver, changes)
         return cls(_addresses(nameserver), **changes)
 
@@ -108,19 +117,56 @@ def _with_port(address: str) -> str:
     return address
 
 
-_URL_KEYS = {"namespace": str, "instance_name": str, "unit_name": str, "request_timeout": float}
+def _flag(text: str) -> bool:
+    if text.lower() not in _FLAGS:
+        raise ValueError(f"{text!r} is neither true nor false")
+    return _FLAGS[text.lower()]
+
+
+_FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+_URL_KEYS: dict[str, Callable[[str], Any]] = {
+    "group": str, "namespace": str, "instance_name": str, "unit_name": str, "request_timeout": float,
+    "connect_timeout": float, "tls": _flag, "tls_verify": _flag, "tls_ca": str,
+}  # fmt: skip
 
 
 def _from_url(url: str, changes: dict[str, Any]) -> ClientOptions:
+    """`rocketmq[s]://[KEY:SECRET@]HOST[:PORT][;HOST...][?name=value&...]`; what is given as a keyword counts more."""
     parts = urlsplit(url)
     user, _, hosts = parts.netloc.rpartition("@")
-    query = dict(parse_qsl(parts.query))
-    options = ClientOptions(_addresses(hosts), **changes)
+    given = {key: _url_value(key, text) for key, text in parse_qsl(parts.query)}
+    tls = given.pop("tls", parts.scheme == TLS_SCHEME)
+    verify, ca = given.pop("tls_verify", True), given.pop("tls_ca", None)
+    if tls:
+        given["ssl"] = _tls_context(verify, ca)
     if user:
         access_key, _, secret_key = user.partition(":")
-        options = replace(options, credentials=Credentials(access_key, secret_key))
-    for key, text in query.items():
-        if key not in _URL_KEYS:
-            raise ConfigError(f"unknown option {key!r} in {parts.scheme} URL; known: {', '.join(_URL_KEYS)}")
-        options = replace(options, **{key: _URL_KEYS[key](text)})
-    return options
+        given["credentials"] = Credentials(unquote(access_key), unquote(secret_key))
+    return ClientOptions(_addresses(hosts), **{**given, **changes})
+
+
+def _url_value(key: str, text: str) -> Any:
+    if key not in _URL_KEYS:
+        raise ConfigError(f"unknown option {key!r} in the URL; known: {', '.join(_URL_KEYS)}")
+    try:
+        return _URL_KEYS[key](text)
+    except ValueError as error:
+        raise ConfigError(f"option {key!r} in the URL: {error}") from None
+
+
+@cache
+def _tls_context(verify: bool, ca: str | None) -> ssl.SSLContext:
+    """One for all who want the same, so that clients of one cluster go on sharing their connections."""
+    import ssl
+
+    context = ssl.create_default_context(cafile=ca)
+    if not verify:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def describe(client: object, group: str, options: ClientOptions, *, is_started: bool) -> str:
+    """A client in one line, without its secrets."""
+    state = "started" if is_started else "not started"
+    name = " ".join(filter(None, (type(client).__name__, group)))
+    return f"<{name} at {';'.join(options.nameservers)}, {state}>"

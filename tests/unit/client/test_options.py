@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+import ssl
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from sprocketmq.client import InvalidName, Producer, PullConsumer, PushConsumer, sync
 from sprocketmq.client.cluster.identity import client_id, unique_key
 from sprocketmq.client.options import ClientOptions, Credentials
 from sprocketmq.errors import ConfigError
@@ -28,6 +33,48 @@ def test_url() -> None:
     assert (options.namespace, options.request_timeout) == ("ns", 1.5)
 
 
+def test_credentials_in_a_url_are_decoded() -> None:
+    options = ClientOptions.of("rocketmq://k%3Aey:s%40cr%2Fet+%2B@a:1")
+    assert options.credentials == Credentials("k:ey", "s@cr/et++")
+
+
+@pytest.mark.parametrize(
+    ("url", "is_tls"),
+    [
+        ("rocketmq://a:1", False), ("rocketmqs://a:1", True), ("rocketmq://a:1?tls=true", True),
+        ("rocketmqs://a:1?tls=false", False),
+    ],
+)  # fmt: skip
+def test_tls_in_a_url(url: str, is_tls: bool) -> None:
+    context = ClientOptions.of(url).ssl
+    assert (context is not None) == is_tls
+    assert context is ClientOptions.of(url).ssl  # so that clients with one URL share their connections
+    if context is not None:
+        assert context.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_tls_that_trusts_whom_it_is_told(certificate: tuple[Path, Path]) -> None:
+    anybody = ClientOptions.of("rocketmqs://a:1?tls_verify=false").ssl
+    assert anybody is not None
+    assert anybody.verify_mode is ssl.CERT_NONE
+    own = ClientOptions.of(f"rocketmqs://a:1?tls_ca={certificate[0]}").ssl
+    assert own is not None
+    assert len(own.get_ca_certs()) == 1
+
+
+@pytest.mark.parametrize("client", [Producer, PushConsumer, PullConsumer, sync.Producer, sync.PushConsumer])
+def test_the_group_may_be_in_the_url(client: Any) -> None:
+    made = client(nameserver="rocketmq://a:1?group=billing&namespace=ns")
+    assert repr(made) == f"<{client.__name__} ns%billing at a:1, not started>"
+    assert "ns%own" in repr(client("own", "rocketmq://a:1?group=billing&namespace=ns"))
+    with pytest.raises(InvalidName, match="group"):
+        client(nameserver="a:1")
+
+
+def test_clients_of_different_groups_share_an_instance() -> None:
+    assert ClientOptions.of("rocketmq://a:1?group=x") == ClientOptions.of("rocketmq://a:1?group=y")
+
+
 def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPROCKET_NAMESERVER", raising=False)
     monkeypatch.setenv("NAMESRV_ADDR", "old:1")
@@ -36,7 +83,10 @@ def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ClientOptions.of(None).nameservers == ("new:1",)
 
 
-@pytest.mark.parametrize("wrong", ["host:port", ";", "rocketmq://a:1?speed=high"])
+@pytest.mark.parametrize(
+    "wrong",
+    ["host:port", ";", "rocketmq://a:1?speed=high", "rocketmq://a:1?tls=perhaps", "rocketmq://a:1?request_timeout=x"],
+)
 def test_what_cannot_be_used(wrong: str) -> None:
     with pytest.raises(ConfigError):
         ClientOptions.of(wrong)

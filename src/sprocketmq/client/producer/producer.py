@@ -14,7 +14,7 @@ from sprocketmq.client.cluster.tasks import BackgroundTasks
 from sprocketmq.client.errors import ClientError, Closed, Refused
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.names import full_group
-from sprocketmq.client.options import ClientOptions, Connecting
+from sprocketmq.client.options import ClientOptions, Connecting, describe
 from sprocketmq.client.producer import request_reply, transactions
 from sprocketmq.client.producer.batcher import Batcher
 from sprocketmq.client.producer.encoder import Encoder
@@ -47,7 +47,7 @@ class Producer:
 
     def __init__(
         self,
-        group: str,
+        group: str = "",
         nameserver: str | Sequence[str] | ClientOptions | None = None,
         *,
         settings: ProducerSettings | None = None,
@@ -61,8 +61,7 @@ class Producer:
         self.encoder = Encoder(self.options.namespace, self.settings)
         self.check = check
         self.tasks = BackgroundTasks()
-        self._name = group
-        full_group(self.options.namespace, group)
+        self._name = full_group(self.options, group)
         self._hooks = list(hooks)
         self._trace = trace
         self._tracer: Tracer | None = None
@@ -71,6 +70,9 @@ class Producer:
         self._batcher: Batcher | None = None
         self._singles: SingleSends | None = None
         self._places = Places(self.settings.in_flight)
+
+    def __repr__(self) -> str:
+        return describe(self, self.group, self.options, is_started=self._instance is not None)
 
     # -- life -------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.shared_instances import acquire, release
 from sprocketmq.client.errors import Closed
 from sprocketmq.client.names import full_group, full_topic
-from sprocketmq.client.options import ClientOptions, Connecting
+from sprocketmq.client.options import ClientOptions, Connecting, describe
 from sprocketmq.client.pull.assignment import Assignment
 from sprocketmq.client.pull.iteration import one_by_one
 from sprocketmq.client.pull.ranges import pull_range, within
@@ -39,7 +39,7 @@ class PullConsumer:
 
     def __init__(
         self,
-        group: str,
+        group: str = "",
         nameserver: str | Sequence[str] | ClientOptions | None = None,
         *,
         settings: PullSettings | None = None,
@@ -47,9 +47,12 @@ class PullConsumer:
     ) -> None:
         self.options = ClientOptions.of(nameserver, **connecting)
         self.settings = settings or PullSettings()
-        self.group = full_group(self.options.namespace, group)
+        self.group = full_group(self.options, group)
         self._instance: ClientInstance | None = None
         self._assignment: Assignment | None = None
+
+    def __repr__(self) -> str:
+        return describe(self, self.group, self.options, is_started=self._instance is not None)
 
     # -- life -------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from sprocketmq.client.cluster.subscription_check import check_subscription
 from sprocketmq.client.cluster.tasks import BackgroundTasks, Ticker
 from sprocketmq.client.errors import ClientError, Closed
 from sprocketmq.client.names import full_group, full_topic
-from sprocketmq.client.options import ClientOptions, Connecting
+from sprocketmq.client.options import ClientOptions, Connecting, describe
 from sprocketmq.client.producer import request_reply
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.push.concurrent import ConcurrentConsumption
@@ -77,7 +77,7 @@ class PushConsumer:
 
     def __init__(
         self,
-        group: str,
+        group: str = "",
         nameserver: str | Sequence[str] | ClientOptions | None = None,
         *,
         orderly: bool = False,
@@ -92,7 +92,7 @@ class PushConsumer:
             raise ValueError("pop consumes neither in order nor by broadcasting")
         self.options = ClientOptions.of(nameserver, **connecting)
         self.settings = settings or ConsumerSettings()
-        self.group = full_group(self.options.namespace, group)
+        self.group = full_group(self.options, group)
         self._orderly, self._broadcasting, self._pop = orderly, broadcasting, pop
         self._hooks, self._trace = list(hooks), trace
         self._subscriptions: dict[str, Subscription] = {}
@@ -104,6 +104,9 @@ class PushConsumer:
         self._sender: Sender | None = None
         self._started_ms = 0
         self._stopped = asyncio.Event()
+
+    def __repr__(self) -> str:
+        return describe(self, self.group, self.options, is_started=self._running is not None)
 
     # -- subscriptions ------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from weakref import WeakSet
 
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.names import full_group, full_topic
-from sprocketmq.client.options import ClientOptions, Connecting
+from sprocketmq.client.options import ClientOptions, Connecting, describe
 from sprocketmq.client.producer.producer import Producer as AsyncProducer
 from sprocketmq.client.producer.transactions import TransactionCheck
 from sprocketmq.client.pull.consumer import PullConsumer as AsyncPullConsumer
@@ -53,11 +53,14 @@ class Startable(Protocol):
 class Facade(Generic[A]):
     """Keeps an asyncio client on the loop thread and makes it again after a fork."""
 
-    def __init__(self, make: Callable[[], A]) -> None:
-        self._make = make
+    def __init__(self, make: Callable[[], A], options: ClientOptions, group: str = "") -> None:
+        self._make, self._options, self._group = make, options, group
         self._wanted = False
         self._forget()
         _facades.add(self)
+
+    def __repr__(self) -> str:
+        return describe(self, self._group, self._options, is_started=self._client is not None)
 
     def _forget(self) -> None:
         """No client yet; in a forked child no more, for its loop stayed with the parent."""
@@ -140,7 +143,7 @@ class Producer(Facade[AsyncProducer]):
 
     def __init__(
         self,
-        group: str,
+        group: str = "",
         nameserver: str | Sequence[str] | ClientOptions | None = None,
         *,
         settings: ProducerSettings | None = None,
@@ -150,10 +153,12 @@ class Producer(Facade[AsyncProducer]):
         **connecting: Unpack[Connecting],
     ) -> None:
         options = ClientOptions.of(nameserver, **connecting)
-        full_group(options.namespace, group)
+        group = full_group(options, group)
         self._fed: Feed | None = None
         super().__init__(
-            lambda: AsyncProducer(group, options, settings=settings, check=check, hooks=hooks, trace=trace)
+            lambda: AsyncProducer(group, options, settings=settings, check=check, hooks=hooks, trace=trace),
+            options,
+            group,
         )
 
     send = blocking(AsyncProducer.send)
@@ -192,7 +197,7 @@ class PushConsumer(Facade[AsyncPushConsumer]):
 
     def __init__(
         self,
-        group: str,
+        group: str = "",
         nameserver: str | Sequence[str] | ClientOptions | None = None,
         *,
         orderly: bool = False,
@@ -204,8 +209,7 @@ class PushConsumer(Facade[AsyncPushConsumer]):
         **connecting: Unpack[Connecting],
     ) -> None:
         options = ClientOptions.of(nameserver, **connecting)
-        full_group(options.namespace, group)
-        self._namespace = options.namespace
+        group = full_group(options, group)
         self._handlers: list[tuple[str, Callable[..., Any], str, str | None, int | None]] = []
 
         def make() -> AsyncPushConsumer:
@@ -217,7 +221,7 @@ class PushConsumer(Facade[AsyncPushConsumer]):
                 consumer.add_handler(topic, function, tags, sql=sql, batch=batch)
             return consumer
 
-        super().__init__(make)
+        super().__init__(make, options, group)
 
     def subscribe(
         self, topic: str, tags: str = "*", *, sql: str | None = None, batch: int | None = None
@@ -236,7 +240,7 @@ class PushConsumer(Facade[AsyncPushConsumer]):
         batch: int | None = None,
     ) -> None:  # fmt: skip
         """As `subscribe`. A topic has one handler."""
-        full_topic(self._namespace, topic)
+        full_topic(self._options.namespace, topic)
         check_function(function, takes_batch=batch is not None)
         if any(topic == other for other, *_ in self._handlers):
             raise ValueError(f"topic {topic} has a handler already")
@@ -273,15 +277,15 @@ class PullConsumer(Facade[AsyncPullConsumer]):
 
     def __init__(
         self,
-        group: str,
+        group: str = "",
         nameserver: str | Sequence[str] | ClientOptions | None = None,
         *,
         settings: PullSettings | None = None,
         **connecting: Unpack[Connecting],
     ) -> None:
         options = ClientOptions.of(nameserver, **connecting)
-        full_group(options.namespace, group)
-        super().__init__(lambda: AsyncPullConsumer(group, options, settings=settings))
+        group = full_group(options, group)
+        super().__init__(lambda: AsyncPullConsumer(group, options, settings=settings), options, group)
 
     subscribe = blocking(AsyncPullConsumer.subscribe)
     assign = blocking(AsyncPullConsumer.assign)

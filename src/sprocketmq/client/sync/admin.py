@@ -27,7 +27,7 @@ class AdminClient(Facade[AsyncAdminClient]):
         self, nameserver: str | Sequence[str] | ClientOptions | None = None, **connecting: Unpack[Connecting]
     ) -> None:
         options = ClientOptions.of(nameserver, **connecting)
-        super().__init__(lambda: AsyncAdminClient(options))
+        super().__init__(lambda: AsyncAdminClient(options), options)
 
     @property
     def topics(self) -> Topics:
