@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -45,7 +44,12 @@ class ConnectionRegistry:
         self._changed.set()
 
     def fit_to_descriptors(self) -> None:
-        """Leave a quarter of the files that the process may open to others: a failing accept helps nobody."""
+        """Leave a quarter of the files that the process may open to others: a failing accept helps nobody.
+
+        For servers, which need a Unix; clients do without the module.
+        """
+        import resource
+
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != resource.RLIM_INFINITY:
             self.capacity = min(self.limits.max_connections, soft * 3 // 4)

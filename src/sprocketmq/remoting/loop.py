@@ -31,7 +31,11 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
 
 
 def keep_freed_memory() -> None:
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # another C library has none, or one that does nothing
+    try:
+        library = ctypes.CDLL(None)
+    except TypeError:
+        return  # Windows: a process has no C library of its own
+    mallopt = getattr(library, "mallopt", None)  # another C library has none, or one that does nothing
     if mallopt is not None:
         mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
         mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)

@@ -122,7 +122,8 @@ def _after_fork() -> None:
         facade._forget()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # not where there are no forks
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def blocking(

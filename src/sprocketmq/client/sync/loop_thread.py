@@ -68,4 +68,5 @@ def _after_fork() -> None:
     _current = None
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # not where there are no forks
+    os.register_at_fork(after_in_child=_after_fork)
