@@ -30,8 +30,11 @@ class Credentials:
     """Access key and secret of RocketMQ's ACL; `token` for temporary ones."""
 
     access_key: str
+    """The name of the account."""
     secret_key: str = field(repr=False)
+    """What signs; shown nowhere."""
     token: str | None = field(default=None, repr=False)
+    """Of temporary credentials."""
 
 
 class Connecting(TypedDict, total=False):
@@ -53,16 +56,27 @@ class ClientOptions:
     """Times are in seconds. `ssl` turns TLS on for every connection. `group` is that of a client which names none."""
 
     nameservers: tuple[str, ...]
+    """`HOST:PORT` of each; taken from the argument `nameserver`, a URL, `SPROCKET_NAMESERVER` or `NAMESRV_ADDR`."""
     namespace: str = ""
+    """Put before the names of topics and groups, so that tenants of one cluster do not meet."""
     credentials: Credentials | None = None
+    """Signs every request for a cluster with access control."""
     ssl: ssl.SSLContext | None = None
+    """TLS for every connection; `ssl.create_default_context()` or one of your own."""
     instance_name: str = ""
+    """Part of the id by which brokers know this client; by default one that no other has."""
     unit_name: str = ""
+    """Part of the id as well, for deployments in units."""
     request_timeout: float = 3.0
+    """Seconds for a request that has no timeout of its own."""
     connect_timeout: float = 3.0
+    """Seconds for a new connection."""
     route_interval: float = 30.0
+    """Seconds between two looks at the routes of the topics in use."""
     heartbeat_interval: float = 30.0
+    """Seconds between two heartbeats to the brokers."""
     group: str = field(default="", compare=False)
+    """The group of a client that is given none; of a URL's `group=`."""
 
     @classmethod
     def of(cls, nameserver: str | Sequence[str] | ClientOptions | None, **changes: Any) -> ClientOptions:
