@@ -90,6 +90,16 @@ class EmbeddedCluster:
             if self._given is None and self._directory is not None:
                 shutil.rmtree(self._directory, ignore_errors=True)
 
+    def clear(self) -> None:
+        """Delete every topic and group that tests have made, with messages and offsets; clients stay connected."""
+        from sprocketmq.client.sync.admin import AdminClient
+
+        with AdminClient(self.nameserver) as admin:
+            for topic in admin.topics.names():
+                admin.topics.delete(topic)
+            for group in admin.groups.names():  # after the topics, whose waiting pulls make their groups again
+                admin.groups.delete(group, clean_offsets=True)
+
     def __enter__(self) -> Self:
         return self.start()
 
@@ -108,7 +118,10 @@ class EmbeddedCluster:
         nameserver = Nameserver(from_properties(NameserverConfig, entries))
         await nameserver.start()
         self._nameserver = nameserver
-        broker = Broker.from_entries({
+        await self._start_broker(self._broker_entries(directory))
+
+    def _broker_entries(self, directory: Path) -> dict[str, str]:
+        return {
             "brokerName": "broker-a",
             "bindAddress": LOOPBACK,
             "brokerIP1": LOOPBACK,
@@ -117,7 +130,10 @@ class EmbeddedCluster:
             "namesrvAddr": self.nameserver,
             "storePathRootDir": str(directory / "store"),
             **self._conf,
-        })  # fmt: skip
+        }
+
+    async def _start_broker(self, entries: Mapping[str, str]) -> None:
+        broker = Broker.from_entries(entries)
         await broker.start()
         self._broker = broker
 
