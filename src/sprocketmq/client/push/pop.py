@@ -141,18 +141,19 @@ class PopConsumption:
 
     def _hand_out(self, message: ReceivedMessage, handle: PopHandle, topic: str) -> None:
         self._in_hand += 1
-        task = self._running.tasks.spawn(self._consume(message, handle, topic), "popped message")
+        task = self._running.tasks.spawn(self._consume(message, handle, topic, time.monotonic()), "popped message")
         task.add_done_callback(lambda _: self._put_down())
 
     def _put_down(self) -> None:
         self._in_hand -= 1
         self._changed.set()
 
-    async def _consume(self, message: ReceivedMessage, handle: PopHandle, topic: str) -> None:
+    async def _consume(self, message: ReceivedMessage, handle: PopHandle, topic: str, received: float) -> None:
         running = self._running
         async with self._slots:
-            if self._is_late(handle):
-                return
+            if time.monotonic() - received >= handle.invisible_ms / 1000:
+                log.warning("message waited too long for a handler, it comes again message=%r", message)
+                return  # the broker has given it to somebody else by now
             if not running.subscriptions[topic].select([message]):
                 outcome = Outcome("success")  # the broker compared hashes; this one is not wanted
             else:
@@ -161,10 +162,6 @@ class PopConsumption:
             await (self._ack(handle, topic) if outcome.ok else self._put_off(message, handle, topic, outcome))
         except ClientError as error:
             log.info("message not settled, it comes again message=%r error=%s", message, error)
-
-    def _is_late(self, handle: PopHandle) -> bool:
-        """Whether the broker has given the message to somebody else by now."""
-        return time.time() * 1000 >= handle.pop_time + handle.invisible_ms
 
     async def _ack(self, handle: PopHandle, topic: str) -> None:
         header = AckMessageRequestHeader(
