@@ -70,7 +70,10 @@ class LoopClock:
         self._began = loop.time()
 
     def now_ms(self) -> int:
-        return START_MS + round((self._loop.time() - self._began) * 1000)
+        return START_MS + self.monotonic_ms()
+
+    def monotonic_ms(self) -> int:
+        return round((self._loop.time() - self._began) * 1000)
 
 
 class Servers:

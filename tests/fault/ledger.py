@@ -41,6 +41,9 @@ class TickingClock:
         self.time += 1
         return self.time
 
+    def monotonic_ms(self) -> int:
+        return self.now_ms()
+
 
 def small_config(**changes: object) -> StoreConfig:
     """Files so small that a few messages fill several of each kind."""

@@ -25,11 +25,21 @@ KEY = "7F0000010000000000000000000000AB"
 
 
 class FakeClock:
+    """Time passes when `now` is moved; `jump` sets the wall clock, and no time passes."""
+
     def __init__(self, now: int = START_MS) -> None:
         self.now = now
+        self._set_by = 0
 
     def now_ms(self) -> int:
         return self.now
+
+    def monotonic_ms(self) -> int:
+        return self.now - self._set_by
+
+    def jump(self, by_ms: int) -> None:
+        self.now += by_ms
+        self._set_by += by_ms
 
 
 SMALL = {

@@ -23,6 +23,9 @@ class FakeClock:
     def now_ms(self) -> int:
         return self.now
 
+    def monotonic_ms(self) -> int:
+        return self.now
+
 
 def small(root: Path, **settings: Any) -> StoreConfig:
     sizes: dict[str, Any] = {

@@ -108,7 +108,7 @@ def register(broker: Broker) -> None:
     ).add_to(table)  # fmt: skip
     FileProcessors(store, topics, offsets, broker.consumers).add_to(table)
     ReplicationProcessors(store, offsets, broker.kinds.schedule, broker.kinds.timer).add_to(table)
-    HalfMessageProcessors(store, broker.kinds.halves, broker.kinds.checks, clock).add_to(table)
+    HalfMessageProcessors(store, broker.kinds.halves, broker.kinds.checks).add_to(table)
     RocksDBProcessors().add_to(table)
     RefusalProcessors().add_to(table)
 

@@ -20,7 +20,6 @@ from sprocketmq.protocol.record.properties import (
 )
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.files.files import Clock
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore
 
@@ -28,11 +27,10 @@ events = Events("sprocketmq.broker.admin.half_messages")
 
 
 class HalfMessageProcessors:
-    def __init__(self, store: MessageStore, halves: OpenHalves, checks: TransactionChecks, clock: Clock) -> None:
+    def __init__(self, store: MessageStore, halves: OpenHalves, checks: TransactionChecks) -> None:
         self._store = store
         self._halves = halves
         self._checks = checks
-        self._clock = clock
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add(RequestCode.RESUME_CHECK_HALF_MESSAGE, self.resume)
@@ -50,7 +48,7 @@ class HalfMessageProcessors:
         if result.status != PutStatus.PUT_OK:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"message {header.msg_id} could not be stored again")
         self._halves.opened(result.queue_offset)
-        self._checks.expect(result.queue_offset, self._clock.now_ms())
+        self._checks.expect(result.queue_offset, 0)
         events.info("half message is checked again", message=header.msg_id, peer=connection.peer)
         return request.reply()
 

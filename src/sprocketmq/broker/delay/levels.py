@@ -5,7 +5,10 @@
     delivery       in the order of the queue, each as a new record in the message's own topic
 
 Within a level the times only grow, so one alarm per level is enough: it rings when the level's next entry is due. A
-level with nothing in it sleeps. After a stop nothing is delivered twice, nor after a kill while the index is on.
+level with nothing in it sleeps. A message waits as long as its level says, by the time that passes: the wall clock may
+be set, and store times then run ahead of it (see `bases`). What an earlier run left waits until the time of its entry,
+by the clock as it was at the start, and never longer than its level says. After a stop nothing is delivered twice, nor
+after a kill while the index is on.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 
 from sprocketmq.broker.send.message import TRANSACTION_BITS, Message
-from sprocketmq.broker.system_topics.alarm import Alarm
+from sprocketmq.broker.system_topics.alarm import Alarm, Steady
 from sprocketmq.broker.system_topics.delivery import Deliveries, home_of, redirect
 from sprocketmq.broker.system_topics.numbers import number_in
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
@@ -35,6 +38,7 @@ events = Events("sprocketmq.broker.delay")
 
 #: Deliveries in one turn of the loop: a backlog must not keep clients waiting.
 TURN = 200
+_SAME_MS = 10
 #: Before the next try, when the store takes no messages.
 _AFTER_REFUSAL_MS = 1000
 #: Before the next look, when a message is written but not readable yet.
@@ -47,7 +51,20 @@ class _Level:
         self.queue_id = number - 1
         self.delay_ms = delay_ms
         self.next_offset = 0
+        #: From a queue offset on: by how much store times are ahead of the time that passes; mostly one for all.
+        self.bases: list[tuple[int, int]] = []
         self.alarm: Alarm
+
+    def stored(self, queue_offset: int, base: int) -> None:
+        """A message never comes early; a base that is a little higher is taken for the same."""
+        if not self.bases or not self.bases[-1][1] <= base <= self.bases[-1][1] + _SAME_MS:
+            self.bases.append((queue_offset, base))
+
+    def base(self, queue_offset: int) -> int | None:
+        """None for a message of an earlier run. Bases of messages before this one are done with."""
+        while len(self.bases) > 1 and self.bases[1][0] <= queue_offset:
+            del self.bases[0]
+        return self.bases[0][1] if self.bases and self.bases[0][0] <= queue_offset else None
 
 
 class Schedule:
@@ -59,13 +76,15 @@ class Schedule:
         self._file = file
         self._deliveries = deliveries
         self._clock = clock
+        self._steady = Steady(clock)
+        self._began_ms, self._began_wall_ms = self._steady.now_ms(), clock.now_ms()
         self._version = DataVersion(timestamp=clock.now_ms())
         self._levels = [_Level(index + 1, delay) for index, delay in enumerate(store.config.delay_level_ms)]
         self._gone: dict[int, int] = {}
         self._safe: dict[int, int] = {}
         self.saver = Saver("delays", self._take)
         for level in self._levels:
-            level.alarm = Alarm(f"delay level {level.number}", clock, partial(self._deliver, level))
+            level.alarm = Alarm(f"delay level {level.number}", self._steady, partial(self._deliver, level))
 
     def load(self) -> None:
         kept = self._file.load()
@@ -116,14 +135,16 @@ class Schedule:
         message.on_stored.append(partial(self._stored, level))
 
     def _stored(self, level: _Level, result: PutResult) -> None:
+        now = self._steady.now_ms()
+        level.stored(result.queue_offset, result.store_timestamp - now)
         if level.alarm.at_ms is None:
-            level.alarm.set(result.store_timestamp + level.delay_ms)
+            level.alarm.set(now + level.delay_ms)
 
     # -- out -----------------------------------------------------------------------------------------------------------
 
     def _deliver(self, level: _Level) -> None:
         """Deliver what is due, and set the alarm for what is not."""
-        now = self._clock.now_ms()
+        now = self._steady.now_ms()
         level.next_offset = max(level.next_offset, self._store.min_offset(SCHEDULE_TOPIC, level.queue_id))
         for _ in range(TURN):
             entry = self._store.reader.entry(SCHEDULE_TOPIC, level.queue_id, level.next_offset)
@@ -145,15 +166,20 @@ class Schedule:
         end = self._store.max_offset(SCHEDULE_TOPIC, level.queue_id)
         level.next_offset = min(level.next_offset, end)
         if self._store.dispatcher.queue(SCHEDULE_TOPIC, level.queue_id).next_offset > end:
-            level.alarm.set(self._clock.now_ms() + _UNREADABLE_MS)
+            level.alarm.set(self._steady.now_ms() + _UNREADABLE_MS)
 
     def _due(self, level: _Level, entry: QueueEntry, now: int) -> int:
-        """When it is delivered. A time beyond the level's delay cannot be: the clock was set back since."""
+        """When it is delivered, by the time that passes."""
         code = entry.tags_code
         if is_ext_address(code) and self._store.exts is not None:
             unit = self._store.exts.unit(SCHEDULE_TOPIC, level.queue_id, code)
-            code = now if unit is None else unit.tags_code
-        return code if code <= now + level.delay_ms else now
+            if unit is None:
+                return now
+            code = unit.tags_code
+        base = level.base(level.next_offset)
+        if base is not None:
+            return code - base
+        return self._began_ms + min(code - self._began_wall_ms, level.delay_ms)
 
     def _deliver_one(self, entry: QueueEntry) -> bool:
         """Whether the entry is dealt with; what cannot be delivered at all is logged and passed over."""

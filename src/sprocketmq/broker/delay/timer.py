@@ -51,8 +51,9 @@ from sprocketmq.store.timer.wheel import NONE, SLOTS, TimerWheel
 
 events = Events("sprocketmq.broker.delay")
 
-#: Messages in one turn of the loop.
+#: Messages in one turn of the loop, and seconds without any.
 TURN = 200
+_SECONDS_IN_TURN = 5000
 QUEUE = 0
 _AFTER_REFUSAL_MS = 1000
 _UNREADABLE_MS = 50
@@ -268,6 +269,7 @@ class Timer:
         return max(self.read_time, self._whole(self._clock.now_ms()))
 
     def _turn(self) -> None:
+        self._follow_clock()
         self._enqueue()
         now = self._clock.now_ms()
         delivered = self._dequeue(now)
@@ -285,13 +287,25 @@ class Timer:
         ):  # fmt: skip
             asyncio.get_running_loop().call_soon(self.progress.begin)
 
+    def _follow_clock(self) -> None:
+        """A clock that was set back passes seconds once more: their timers are delivered, and new ones may come."""
+        now = self._whole(self._clock.now_ms())
+        if now >= self.read_time or self._due is not None:
+            return
+        events.warning("clock set back", by_ms=self.read_time - now)
+        if self._wheel is not None:
+            self._wheel.clear_between(now, self.read_time)
+        self.read_time = now
+
     def _dequeue(self, now: int) -> bool:
         """Deliver every second that is over; False when the store takes no messages."""
         if self._pending <= 0 or self._wheel is None:
             self.read_time = max(self.read_time, self._whole(now))
             return True
         left = TURN
-        while self.read_time + self._precision <= now and left > 0:
+        for _ in range(_SECONDS_IN_TURN):
+            if self.read_time + self._precision > now or left <= 0:
+                break
             due = self._due = self._due or self._begin(self.read_time)
             while due is not None and due.positions and left > 0:
                 if not self._ring(due):

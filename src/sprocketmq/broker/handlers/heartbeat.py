@@ -90,7 +90,8 @@ class ClientProcessors:
         """Note the client in its groups, so many at a time."""
 
         def client() -> Client:
-            return Client(connection, data.client_id, request.language, request.version, self._clock.now_ms())
+            now, seen = self._clock.now_ms(), self._clock.monotonic_ms()
+            return Client(connection, data.client_id, request.language, request.version, now, seen)
 
         for consumers in _batches(data.consumer_data_set):
             self._make_retry_topics(consumers)

@@ -1,27 +1,40 @@
-"""An alarm that rings at a time of day.
+"""An alarm that rings at a time of its clock: the time of day, or with `Steady` the time that passes.
 
-What waits for a time (a delayed message, a check of a transaction) sleeps until then and costs nothing meanwhile. The
-wall clock may be set while we sleep, so no sleep is longer than `MAX_SLEEP_SECONDS`.
+What waits for a time sleeps until then; one that is not set costs nothing. The time of day may be set while we sleep,
+so no sleep is longer than `MAX_SLEEP_SECONDS`. A timer is due at a time of day. A delay, and everything else that only
+takes so long, is due when so much time has passed, whatever the clock on the wall says.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Protocol
 
 from sprocketmq.logs import Events
 from sprocketmq.store.files.files import Clock
 
 events = Events("sprocketmq.broker.system_topics")
 
-MAX_SLEEP_SECONDS = 30.0
+MAX_SLEEP_SECONDS = 1.0
 _AFTER_FAILURE_MS = 1000
+
+
+class Time(Protocol):
+    def now_ms(self) -> int: ...
+
+
+class Steady:
+    """The time that passes: nobody sets it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.now_ms = clock.monotonic_ms
 
 
 class Alarm:
     """`ring` is called once for the earliest time that was set, and sets the next one itself."""
 
-    def __init__(self, name: str, clock: Clock, ring: Callable[[], object]) -> None:
+    def __init__(self, name: str, clock: Time, ring: Callable[[], object]) -> None:
         self.name = name
         self.at_ms: int | None = None
         self._clock = clock

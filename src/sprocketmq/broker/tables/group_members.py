@@ -30,6 +30,8 @@ class Client:
     language: int | None
     version: int
     last_update_ms: int
+    #: The same by the time that passes: a clock that is set makes nobody silent.
+    seen_ms: int
 
 
 Members = dict[Connection, Client]
@@ -69,9 +71,9 @@ class ProducerTable:
         return None
 
     def expire(self, older_than_ms: int) -> None:
-        limit = self._clock.now_ms() - older_than_ms
+        limit = self._clock.monotonic_ms() - older_than_ms
         for group, members in list(self.groups.items()):
-            for client in [client for client in members.values() if client.last_update_ms < limit]:
+            for client in [client for client in members.values() if client.seen_ms < limit]:
                 self.unregister(group, client.connection)
                 client.connection.close()
 
@@ -180,9 +182,9 @@ class ConsumerTable:
         return {group.name for group in self.groups.values() if topic in group.subscriptions}
 
     def expire(self, older_than_ms: int) -> None:
-        limit = self._clock.now_ms() - older_than_ms
+        limit = self._clock.monotonic_ms() - older_than_ms
         for group in self:
-            for client in [client for client in group.members.values() if client.last_update_ms < limit]:
+            for client in [client for client in group.members.values() if client.seen_ms < limit]:
                 self.unregister(group.name, client.connection)
                 client.connection.close()
 

@@ -35,7 +35,7 @@ class QueueLocks:
         return frozenset(queue for queue in queues if self._try_lock(group, client_id, queue))
 
     def _try_lock(self, group: str, client_id: str, queue: MessageQueue) -> bool:
-        now = self._clock.now_ms()
+        now = self._clock.monotonic_ms()
         locks = self._groups.setdefault(group, {})
         held = locks.get(queue)
         if held is not None and held.client_id != client_id and now - held.renewed_ms <= LIFETIME_MS:
@@ -54,7 +54,7 @@ class QueueLocks:
 
     def is_locked(self, group: str) -> bool:
         """Whether a client of the group holds any queue now: then the group consumes in order."""
-        now = self._clock.now_ms()
+        now = self._clock.monotonic_ms()
         return any(now - held.renewed_ms <= LIFETIME_MS for held in self._groups.get(group, {}).values())
 
 

@@ -12,7 +12,7 @@ import heapq
 from itertools import count
 
 from sprocketmq.broker.settings import Settings
-from sprocketmq.broker.system_topics.alarm import Alarm
+from sprocketmq.broker.system_topics.alarm import Alarm, Steady
 from sprocketmq.broker.system_topics.delivery import Home, home_of, message_of
 from sprocketmq.broker.tables.group_members import ProducerTable
 from sprocketmq.broker.tables.topics import TopicTable
@@ -50,7 +50,8 @@ class TransactionChecks:
         self, settings: Settings, store: MessageStore, topics: TopicTable, producers: ProducerTable,
         halves: OpenHalves, clock: Clock,
     ) -> None:  # fmt: skip
-        self.alarm = Alarm("transaction checks", clock, self._check_due)
+        self._steady = Steady(clock)
+        self.alarm = Alarm("transaction checks", self._steady, self._check_due)
         self._settings = settings
         self._store = store
         self._topics = topics
@@ -66,22 +67,24 @@ class TransactionChecks:
             wait = immunity_ms(half.properties, config.transaction_time_out)
             if half.checks:
                 wait = config.transaction_check_interval
-            self.expect(offset, half.record.store_timestamp + wait)
+            waited = self._clock.now_ms() - half.record.store_timestamp
+            self.expect(offset, wait - max(0, min(waited, wait)))
         self.alarm.start()
 
-    def expect(self, offset: int, due_ms: int) -> None:
-        """Check the half at this queue offset then, when it is still open."""
+    def expect(self, offset: int, wait_ms: int) -> None:
+        """Check the half at this queue offset after that time, when it is still open."""
+        due_ms = self._steady.now_ms() + wait_ms
         heapq.heappush(self._due, (due_ms, offset))
         self.alarm.set(due_ms)
 
     def _check_due(self) -> None:
-        now = self._clock.now_ms()
+        now = self._steady.now_ms()
         for _ in range(TURN):
             if not self._due or self._due[0][0] > now:
                 break
             offset = heapq.heappop(self._due)[1]
             if offset in self._halves.open:
-                self._check(offset, now)
+                self._check(offset, self._clock.now_ms())
         if self._due:
             self.alarm.set(self._due[0][0])
 
@@ -100,10 +103,10 @@ class TransactionChecks:
         producer = self._living(half.properties.get(PRODUCER_GROUP, ""))
         copied = None if producer is None else self._copy(half)
         if producer is None or copied is None:
-            self.expect(offset, now + config.transaction_check_interval)
+            self.expect(offset, config.transaction_check_interval)
             return
         self._halves.opened(copied.queue_offset, half.first)
-        self.expect(copied.queue_offset, now + config.transaction_check_interval)
+        self.expect(copied.queue_offset, config.transaction_check_interval)
         self._ask(producer, half, copied)
 
     def _living(self, group: str) -> Connection | None:
@@ -144,7 +147,7 @@ class TransactionChecks:
         topic = self._topics.create_own(TRANSACTION_CHECK_MAX_TOPIC, 1)
         result = message_of(half.record, Home(topic.topic_name, 0), half.properties).put_to(self._store)
         if not result.ok:
-            self.expect(offset, self._clock.now_ms() + self._settings.current.transaction_check_interval)
+            self.expect(offset, self._settings.current.transaction_check_interval)
             return
         events.warning("transaction given up", queue_offset=offset, checks=half.checks)
         self._halves.end(half)

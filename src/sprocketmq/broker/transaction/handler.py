@@ -42,7 +42,7 @@ from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
 
-#: Told of a half that was stored: its queue offset, and when it may first be checked.
+#: Told of a half that was stored: its queue offset, and after how long it may first be checked.
 Opened = Callable[[int, int], object]
 
 
@@ -82,7 +82,7 @@ class Transactions:
     def _opened(self, result: PutResult, topic: str, immunity: int) -> None:
         self._halves.opened(result.queue_offset)
         self._halves.resting.add(topic, 1)
-        self._on_opened(result.queue_offset, result.store_timestamp + immunity)
+        self._on_opened(result.queue_offset, immunity)
 
     def end(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(EndTransactionRequestHeader, request.ext_fields)

@@ -39,7 +39,11 @@ Buffer = bytes | bytearray | memoryview
 
 class Clock(Protocol):
     def now_ms(self) -> int:
-        """Milliseconds since 1970."""
+        """Milliseconds since 1970. It may be set: how long something takes is told by the other."""
+        ...
+
+    def monotonic_ms(self) -> int:
+        """Milliseconds since some moment; nobody sets it, and it goes on while the machine sleeps."""
         ...
 
 
@@ -135,6 +139,9 @@ class Files(Protocol):
 class SystemClock:
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
+
+    def monotonic_ms(self) -> int:
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
 
 
 class DiskFile:

@@ -62,6 +62,12 @@ class TimerWheel:
         for low, high in self._ranges():
             clear_slots(wheel, low, high, time_ms // self._precision_ms)
 
+    def clear_between(self, begin_ms: int, end_ms: int) -> None:
+        """Empty the slots from one time up to another."""
+        begin, end = begin_ms // self._precision_ms, end_ms // self._precision_ms
+        for time in [slot.time for slot in self.written() if begin <= slot.time < end]:
+            self.put(Slot(time, NONE, NONE, 0, 0))
+
     def link(self, runs: Iterable[tuple[int, bytes]], time_ms: int) -> None:
         """Add the units of the timer log, given by their positions and bytes, whose time is `time_ms` or later."""
         wheel = self._file.map()

@@ -109,6 +109,51 @@ async def test_a_delay_that_came_due_while_the_broker_was_down_comes_at_the_star
     assert again.store.max_offset("T", 0) == 1
 
 
+HOUR_MS = 3_600_000
+
+
+@pytest.mark.parametrize("by_ms", [-HOUR_MS, HOUR_MS])
+async def test_a_clock_that_is_set_changes_no_delay(
+    broker: Broker, caller: Caller, clock: FakeClock, by_ms: int
+) -> None:
+    await caller.send(body=b"before", DELAY="2")
+    clock.jump(by_ms)
+    for number in range(2):
+        await caller.send(body=b"after %d" % number, DELAY="2")
+        await caller.send(body=b"soon", DELAY="1", queue_id=1)
+        deliver(broker, clock, 999)
+        assert broker.store.max_offset("T", 1) == number
+        deliver(broker, clock, 1)
+        assert broker.store.max_offset("T", 1) == number + 1
+    deliver(broker, clock, 2999)
+    assert broker.store.max_offset("T", 0) == 0
+    deliver(broker, clock, 1)
+    assert bodies(await caller.pull()) == [b"before", b"after 0"]
+    deliver(broker, clock, 1000)
+    assert bodies(await caller.pull()) == [b"before", b"after 0", b"after 1"]
+
+
+async def test_a_clock_that_is_wrong_for_a_moment_changes_no_delay(start_broker: StartBroker, clock: FakeClock) -> None:
+    broker = await start_broker()
+    caller = Caller(broker)
+    clock.jump(HOUR_MS)
+    await caller.send("other")  # from now on store times are an hour ahead
+    clock.jump(-HOUR_MS)
+    await caller.send(DELAY="1")
+    deliver(broker, clock, 999)
+    assert broker.store.max_offset("T", 0) == 0
+    deliver(broker, clock, 1)
+    assert broker.store.max_offset("T", 0) == 1
+    await caller.send(DELAY="18")
+    await caller.client.close(grace=0.1)
+    await broker.stop()
+    again = await start_broker()
+    deliver(again, clock, 2 * HOUR_MS - 1)
+    assert again.store.max_offset("T", 0) == 1
+    deliver(again, clock, 1)
+    assert again.store.max_offset("T", 0) == 2
+
+
 async def test_progress_is_saved_only_when_the_deliveries_are_on_disk(
     start_broker: StartBroker, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,29 @@ async def test_recalls_are_off_unless_switched_on(broker: Broker, caller: Caller
     assert (await caller(RequestCode.RECALL_MESSAGE, topic="T", recallHandle=handle)).code == 16
 
 
+async def test_a_clock_that_was_set_back_brings_nothing_early_or_twice(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    await caller.send(body=b"first", TIMER_DELAY_SEC="2")
+    deliver(broker, clock, 0)
+    deliver(broker, clock, 3000)
+    assert bodies(await caller.pull()) == [b"first"]
+    await caller.send(body=b"far", TIMER_DELAY_SEC="7200")
+    deliver(broker, clock, 0)
+    clock.jump(-3_600_000)
+    await caller.send(body=b"second", TIMER_DELAY_SEC="3")
+    deliver(broker, clock, 0)
+    deliver(broker, clock, 1000)
+    assert broker.store.max_offset("T", 0) == 1
+    deliver(broker, clock, 3000)
+    assert bodies(await caller.pull()) == [b"first", b"second"]
+    for _ in range(2):
+        deliver(broker, clock, 3_600_000)
+    assert bodies(await caller.pull()) == [b"first", b"second"]
+    deliver(broker, clock, 3_600_000)
+    assert bodies(await caller.pull()) == [b"first", b"second", b"far"]
+
+
 async def test_the_wheel_sleeps_when_nothing_is_on_it(broker: Broker, caller: Caller, clock: FakeClock) -> None:
     assert broker.kinds.timer.alarm.at_ms is None
     await caller.send(TIMER_DELAY_SEC="2")

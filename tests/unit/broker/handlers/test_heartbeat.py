@@ -93,6 +93,15 @@ async def test_silent_clients_expire(broker: Broker, caller: Caller, clock: Fake
     assert broker.producers.groups == {}
 
 
+async def test_a_clock_that_is_set_disconnects_nobody(broker: Broker, caller: Caller, clock: FakeClock) -> None:
+    await caller.heartbeat("G", "c1", wants(), producers=("P",))
+    clock.jump(130_000)
+    broker.consumers.expire(120_000)
+    broker.producers.expire(120_000)
+    assert broker.consumers.get("G") is not None
+    assert "P" in broker.producers.groups
+
+
 async def test_version_2_heartbeats_may_leave_subscriptions_out(broker: Broker, caller: Caller) -> None:
     first = await caller.heartbeat("G", "c1", wants("T", "A"), fingerprint=77)
     assert fields(first)["IS_SUB_CHANGE"] == "true"

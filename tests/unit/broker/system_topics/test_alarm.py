@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
+from tests.loop_clock import LoopClock
 from tests.unit.broker.support import FakeClock
 
 from sprocketmq.broker.system_topics.alarm import Alarm
@@ -29,6 +30,16 @@ async def test_an_alarm_that_is_set_before_the_start_rings_after_it(clock: FakeC
     alarm.set(clock.now - 1)
     alarm.start()
     await asyncio.wait_for(rang.wait(), 60)
+
+
+async def test_a_clock_that_is_set_is_seen_within_a_second(clock: FakeClock, loop_clock: LoopClock) -> None:
+    rang = asyncio.Event()
+    alarm = Alarm("test", clock, rang.set)
+    alarm.start()
+    alarm.set(clock.now + 60_000)
+    clock.jump(60_000)
+    loop_clock.advance(1)
+    await rang.wait()
 
 
 async def test_one_that_wakes_too_early_sleeps_on(clock: FakeClock) -> None:

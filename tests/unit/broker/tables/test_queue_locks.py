@@ -34,6 +34,16 @@ def test_a_lock_that_is_not_renewed_for_a_minute_is_free(clock: FakeClock) -> No
     assert locks.lock("G", "c2", [A]) == {A}
 
 
+def test_a_clock_that_is_set_frees_no_lock_and_holds_none(clock: FakeClock) -> None:
+    locks = QueueLocks(clock)
+    locks.lock("G", "c1", [A])
+    clock.jump(61_000)
+    assert locks.lock("G", "c2", [A]) == frozenset()
+    clock.jump(-3_600_000)
+    clock.now += 60_001
+    assert locks.lock("G", "c2", [A]) == {A}
+
+
 async def test_locks_over_the_wire(caller: Caller) -> None:
     wanted = LockBatchRequestBody(consumer_group="G", client_id="c1", mq_set=frozenset({A, B}))
     answer = await caller(RequestCode.LOCK_BATCH_MQ, codec.encode(wanted))
