@@ -41,11 +41,16 @@ class Saver:
         self._job_changes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._rest_until = 0.0
-        self._failing = False
+        self._wanted = self._failing = False
 
     @property
     def dirty(self) -> bool:
         return self._changes != self._saved
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is being saved."""
+        return self._job is not None
 
     def changed(self) -> None:
         """To be saved with the next `begin`."""
@@ -54,6 +59,7 @@ class Saver:
     def soon(self) -> None:
         """It has changed: save it as soon as it may be."""
         self._changes += 1
+        self._wanted = True
         self._schedule()
 
     def begin(self) -> None:
@@ -61,6 +67,7 @@ class Saver:
         if not self.dirty or self._job is not None:
             return
         self._forget_timer()
+        self._wanted = False
         loop = asyncio.get_running_loop()
         self._job_changes, began = self._changes, loop.time()
         job = self._job = threads.submit(self._take())
@@ -112,9 +119,9 @@ class Saver:
         else:
             if not self._failing:
                 events.error("table not saved", error, table=self.name)
-            self._failing = True
+            self._wanted = self._failing = True
             self._rest_until = now + AFTER_FAILURE
-        if self.dirty:
+        if self._wanted:
             self._schedule()
 
     def _schedule(self) -> None:

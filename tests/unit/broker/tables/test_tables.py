@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.loop_clock import LoopClock
 from tests.unit.broker.support import FakeClock, make_settings, wants
 
 from sprocketmq.broker.tables.groups import GroupTable
@@ -194,6 +195,23 @@ async def test_the_loop_goes_on_while_a_table_is_saved(tmp_path: Path, clock: Fa
     await offsets.saver.saved()
     assert disk.writes == 2
     assert make_offsets(tmp_path, clock).queues("G", "T") == {0: 4}
+
+
+async def test_what_changes_during_a_save_waits_for_the_next(
+    tmp_path: Path, clock: FakeClock, loop_clock: LoopClock
+) -> None:
+    disk = FailingDisk()
+    offsets = ConsumerOffsets(consumer_offsets_file(disk, tmp_path), clock)
+    offsets.commit("G", "T", 0, 1)
+    saved = asyncio.ensure_future(offsets.saver.saved())
+    await asyncio.sleep(0)
+    offsets.commit("G", "T", 0, 2)
+    await saved
+    loop_clock.advance(60)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert not offsets.saver.busy
+    assert offsets.saver.dirty
 
 
 async def test_a_million_offsets_cost_the_loop_next_to_nothing(tmp_path: Path, clock: FakeClock) -> None:
