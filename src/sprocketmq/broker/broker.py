@@ -67,6 +67,8 @@ _CLIENT_SCAN_SECONDS = 10.0
 _FILTER_SAVE_SECONDS = 10.0
 _CLEANING_PAUSE_SECONDS = 0.01
 _WARMING_SECONDS = 1.0
+#: What could not be dispatched, say for want of a file descriptor, is tried again, whether or not anybody sends.
+_DISPATCH_SECONDS = 1.0
 #: The VIP port is this far below the port that clients are told.
 VIP_DISTANCE = 2
 #: How long a save of the offsets waits for the log.
@@ -262,6 +264,7 @@ class Broker:
             Periodic("save filters", lambda: _FILTER_SAVE_SECONDS, self.filters.begin_save),
             Periodic("forget cold reads", lambda: PERIOD_SECONDS, self.cold.begin_period),
             Periodic("clean mappings", lambda: CLEAN_SECONDS, self.mapping_cleaner.begin),
+            Periodic("dispatch again", lambda: _DISPATCH_SECONDS, self.acks.progress),
             Periodic("sample stats", lambda: SAMPLE_SECONDS, self._sample),
             Periodic("clean files", lambda: current.store.clean_resource_interval / 1000, self.store.cleaner.run),
             Periodic("clean queues", self._cleaning_pause, self.store.cleaner.go_on),

@@ -84,8 +84,11 @@ class Saver:
         while self._saved < upto:
             self.begin()
             assert self._job is not None
-            await asyncio.wrap_future(self._job)
-            await asyncio.sleep(0)  # what was noted of it comes first
+            try:
+                await asyncio.wrap_future(self._job)
+            except OSError:
+                if self._saved < upto:  # nobody else has saved it meanwhile
+                    raise
 
     def save_now(self) -> None:
         """On this thread; raises what the file system says."""
@@ -97,6 +100,7 @@ class Saver:
 
     def close(self) -> None:
         """Save what is not saved yet."""
+        self._forget_timer()
         self._wait()
         if self.dirty:
             self.save_now()
