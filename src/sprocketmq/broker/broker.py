@@ -25,9 +25,9 @@ from sprocketmq.broker.metrics.exporter import Exporter
 from sprocketmq.broker.metrics.prometheus import Metrics
 from sprocketmq.broker.metrics.stats import SAMPLE_SECONDS, Stats
 from sprocketmq.broker.periodic import Periodic
-from sprocketmq.broker.pull.admission import PullProcessors
 from sprocketmq.broker.pull.cold_data import PERIOD_SECONDS, ColdReads
 from sprocketmq.broker.pull.offset_moved import MovedOffsets
+from sprocketmq.broker.pull.processors import PullProcessors
 from sprocketmq.broker.send.admission import SendProcessors
 from sprocketmq.broker.send.backpressure import Pressure
 from sprocketmq.broker.send.durable_acks import Acks
@@ -200,9 +200,11 @@ class Broker:
             settings, store, self.topics, self.acks, self.stats, self.pressure, unique_ids, clock.now_ms
         )
         self.cold = ColdReads(settings, store, clock)
+        peers = BrokerPeers(settings, self.client)
+        self.logical = LogicalRequests(self.mappings, self.table, peers, self.name)
         self.pulls = PullProcessors(
             settings, store, self.topics, self.groups, self.consumers, self.offsets, self.stats,
-            MovedOffsets(store, clock), self.cold,
+            MovedOffsets(store, clock), self.cold, self.mappings, self.logical,
         )  # fmt: skip
         self.sends.announce = self.registration.announce
         self.sends.add_to(self.table)
@@ -211,23 +213,16 @@ class Broker:
         QueryProcessors(store).add_to(self.table)
         ClientProcessors(settings, self.topics, self.groups, self.producers, self.consumers, clock).add_to(self.table)
         LockProcessors(self.locks).add_to(self.table)
-        self._add_logical_queues()
+        self._add_logical_queues(peers)
         self.kinds = MessageKinds(self)
         admin.register(self)
 
-    def _add_logical_queues(self) -> None:
+    def _add_logical_queues(self, peers: BrokerPeers) -> None:
         """Static topics: their requests are taken before they reach the handlers of physical queues."""
-        peers = BrokerPeers(self.settings, self.client)
-        logical = LogicalRequests(self.mappings, self.table, peers, self.name)
-        logical.add_to(self.table)
-        self.sends.logical = self.pulls.logical = logical
-        self.mappings.on_change.append(self._mapping_changed)
+        self.logical.add_to(self.table)
+        self.sends.logical = self.logical
+        self.mappings.on_change.append(lambda _topic: self.sends.close_lanes())
         self.mapping_cleaner = MappingCleaner(self.settings, self.mappings, peers.call, self.clock)
-
-    def _mapping_changed(self, topic: str) -> None:
-        self.sends.close_lanes()
-        self.pulls.close_lanes()
-        self.pulls.long_polls.wake_topic(topic)  # who waits here may have to ask another broker now
 
     async def _open_vip_port(self) -> None:
         """Clients reckon it from the port they are told. One that is taken costs those clients alone, not the start."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sprocketmq.broker.admin.attributes import TOPIC_ATTRIBUTES, altered, parse
 from sprocketmq.broker.cluster.registration import Registration
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.pull.admission import PullProcessors
+from sprocketmq.broker.pull.processors import PullProcessors
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.static_topic.mappings import QueueMappings
 from sprocketmq.broker.tables.offsets import ConsumerOffsets

@@ -1,131 +1,86 @@
-"""Pulls: PULL_MESSAGE and LITE_PULL_MESSAGE.
+"""May a group read a topic, and what does it want of it? Asked once for many pulls, see `handler`.
 
-    frame -> PullRequest -> allowed? -> subscription -> store -> answer, or parked until a message comes
-
-What a group may read and wants is found out here once; then its pulls go the straight way, see `straightpull`, until
-something changes. Here is the way that can do everything.
-
-A pull may carry a commit of the group's offset, and the text of its subscription. What the store finds becomes a code
-and the offset to go on from:
-
-    FOUND                                        SUCCESS                  behind the last message
-    no match, or the record is gone              PULL_RETRY_IMMEDIATELY   behind what was looked at
-    at the end, or a hole                        PULL_NOT_FOUND           where it is; parked when the pull allows it
-    before the first, behind the end             PULL_OFFSET_MOVED        the first; the end
-    an empty queue                               PULL_NOT_FOUND at offset 0, else PULL_OFFSET_MOVED to 0
+A pull brings the text of its subscription along, or means the one that the group's heartbeats told. A pull of a static
+topic is about a logical queue unless it says otherwise, and those have a way of their own.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
-
-from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.pull.cold_data import HOLD_SECONDS, ColdReads
-from sprocketmq.broker.pull.handler import MAX_BYTES, PullLane, StraightPull
-from sprocketmq.broker.pull.long_polling import LongPolls, Parked
-from sprocketmq.broker.pull.offset_moved import MovedOffsets
+from sprocketmq.broker.pull.cold_data import ColdReads
+from sprocketmq.broker.pull.handler import PullAdmission, PullRefused
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.static_topic.handler import LogicalRequests
 from sprocketmq.broker.tables.group_members import ConsumerTable
 from sprocketmq.broker.tables.groups import GroupTable
-from sprocketmq.broker.tables.offsets import ConsumerOffsets, key_of
+from sprocketmq.broker.tables.offsets import key_of
 from sprocketmq.broker.tables.subscriptions import TAG, PropertyRule, Wanted, wanted_by
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import FilterError, RequestRefused
 from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
-from sprocketmq.protocol.bodies.topic import PERM_READ
+from sprocketmq.protocol.bodies.topic import PERM_READ, TopicConfig
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.enums import ConsumeType
-from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import is_system_group
-from sprocketmq.protocol.requests.pull import COMMIT_OFFSET, SUBSCRIPTION, SUSPEND, PullRequest, encode_pull_reply_head
-from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.pull.get import GetResult, GetStatus
-from sprocketmq.store.store import MessageStore
+from sprocketmq.protocol.requests.pull import SUBSCRIPTION, PullRequest
+from sprocketmq.remoting import Connection, Reply
 
 #: Why NO_PERMISSION was answered, for clients that tell one from the other.
 BROKER_FORBIDDEN, GROUP_FORBIDDEN, TOPIC_FORBIDDEN, BROADCASTING_FORBIDDEN, SUBSCRIPTION_FORBIDDEN = 1, 2, 3, 4, 5
 
-_CODES = {
-    GetStatus.FOUND: ResponseCode.SUCCESS,
-    GetStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
-    GetStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
-    GetStatus.OFFSET_FOUND_NULL: ResponseCode.PULL_NOT_FOUND,
-    GetStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
-    GetStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
-    GetStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
-    GetStatus.OFFSET_RESET: ResponseCode.PULL_OFFSET_MOVED,
-}
 
-
-class PullRefused(RequestRefused):
-    """NO_PERMISSION, with the reason as a number."""
-
-    def __init__(self, forbidden_type: int, remark: str) -> None:
-        super().__init__(ResponseCode.NO_PERMISSION, remark)
-        self.forbidden_type = forbidden_type
-
-
-class PullProcessors:
+class PullRules:
     def __init__(
-        self, settings: Settings, store: MessageStore, topics: TopicTable, groups: GroupTable,
-        consumers: ConsumerTable, offsets: ConsumerOffsets, stats: Stats, moved: MovedOffsets, cold: ColdReads,
+        self, settings: Settings, topics: TopicTable, groups: GroupTable, consumers: ConsumerTable, cold: ColdReads,
+        logical: LogicalRequests,
     ) -> None:  # fmt: skip
         self._settings = settings
-        self._store = store
         self._topics = topics
         self._groups = groups
         self._consumers = consumers
-        self._offsets = offsets
-        self._stats = stats
-        self._looked_ns = 0
-        self._moved = moved
         self._cold = cold
-        #: Takes the pulls of static topics.
-        self.logical: LogicalRequests | None = None
-        self.long_polls = LongPolls(store, self._serve_parked)
-        self._straight = StraightPull(store.getter, offsets, stats, self.detour)
-        settings.on_change.append(self._straight.close_all)
-        settings.on_store_change.append(self._straight.close_all)
-        topics.on_change.append(self._straight.close_all)
-        groups.on_change.append(self._straight.close_all)
-        consumers.on_change.append(self._straight.close_all)
+        self._logical = logical
 
-    def add_to(self, table: ProcessorTable) -> None:
-        table.add_hot((RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), self._straight.pull)
+    def is_logical(self, request: Command, pull: PullRequest) -> bool:
+        return self._logical.owns(pull.topic, request)
 
-    def close_lanes(self) -> None:
-        """Have every group's pulls asked anew: what may be read here, and how, has changed."""
-        self._straight.close_all()
+    def forward(self, connection: Connection, request: Command) -> Reply:
+        return self._logical.take(connection, request)
 
-    def detour(self, connection: Connection, request: Command, pull: PullRequest) -> Reply:
-        """Any pull that the straight way does not take."""
-        if self.logical is not None and pull.topic in self.logical.topics and self.logical.owns(pull.topic, request):
-            return self.logical.take(connection, request)
-        try:
-            group = self._allow(request, pull)
-            wanted = self._wanted(pull, group)
-        except PullRefused as refused:
-            ext_fields = {"forbiddenType": str(refused.forbidden_type)}
-            return request.reply(refused.code, refused.remark, ext_fields=ext_fields)
-        if pull.sys_flag & COMMIT_OFFSET:
-            self._offsets.commit(pull.consumer_group, pull.topic, pull.queue_id, pull.commit_offset)
-        if self._cold.is_on and self._is_held_back(pull):
-            return self._hold_back(connection, request, pull, wanted)
-        result = self._get(pull, wanted)
-        code = _code(result, pull)
-        if code == ResponseCode.PULL_NOT_FOUND and pull.sys_flag & SUSPEND and not request.is_oneway:
-            self._park(connection, request, pull, wanted)
-            return None
-        if code == ResponseCode.SUCCESS:
-            self._open_lane(pull, group, wanted)
-        return self._answer(request, pull, group, result, code)
+    def has_topic(self, topic: str) -> bool:
+        return self._topics.get(topic) is not None
 
-    # -- may it pull, and what does it want? --------------------------------------------------------------------------
+    def admit(self, request: Command, pull: PullRequest) -> PullAdmission:
+        """Raises RequestRefused, or PullRefused where the answer tells the reason as a number too."""
+        config = self._settings.current
+        group = self._group(request, pull)
+        topic = self._topic(pull)
+        carried = pull.sys_flag & SUBSCRIPTION
+        wanted = self._carried(pull) if carried else self._registered(pull, group)
+        if isinstance(wanted, PropertyRule) and not config.enable_property_filter:
+            remark = "this broker does not filter by properties; its enablePropertyFilter is false"
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
+        admission = PullAdmission(pull, wanted, key_of(pull.consumer_group, pull.topic), topic.read_queue_nums)
+        admission.lasts = pull.topic not in self._logical.topics and (bool(carried) or self._holds(group))
+        if not carried:
+            admission.sub_version = (
+                self._consumers.groups[pull.consumer_group].subscriptions[pull.topic].data.sub_version
+            )
+        admission.takes_lite = config.lite_pull_message_enable
+        admission.is_counted = not is_system_group(pull.consumer_group)
+        admission.reads_cold = self._cold.is_on
+        admission.topic_sys_flag, admission.group_sys_flag = topic.topic_sys_flag, group.group_sys_flag
+        if config.slave_read_enable:
+            admission.broker_id, admission.slow_broker_id = group.broker_id, group.which_broker_when_consume_slowly
+        return admission
 
-    def _allow(self, request: Command, pull: PullRequest) -> SubscriptionGroupConfig:
+    def _holds(self, group: SubscriptionGroupConfig) -> bool:
+        """Whether no heartbeat can change what `_registered` found, but one that closes all admissions."""
+        return not self._settings.current.reject_pull_consumer_enable and group.consume_broadcast_enable
+
+    # -- may it? ------------------------------------------------------------------------------------------------------
+
+    def _group(self, request: Command, pull: PullRequest) -> SubscriptionGroupConfig:
         config = self._settings.current
         if not config.broker_permission & PERM_READ:
             raise PullRefused(BROKER_FORBIDDEN, "this broker may not be read")
@@ -137,6 +92,9 @@ class PullProcessors:
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)
         if not group.consume_enable:
             raise PullRefused(GROUP_FORBIDDEN, f"group {pull.consumer_group} may not consume")
+        return group
+
+    def _topic(self, pull: PullRequest) -> TopicConfig:
         topic = self._topics.get(pull.topic)
         if topic is None:
             raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"no topic {pull.topic}")
@@ -147,14 +105,9 @@ class PullProcessors:
         if not 0 <= pull.queue_id < topic.read_queue_nums:
             remark = f"topic {pull.topic} has {topic.read_queue_nums} queues to read, there is no queue {pull.queue_id}"
             raise RequestRefused(ResponseCode.INVALID_PARAMETER, remark)
-        return group
+        return topic
 
-    def _wanted(self, pull: PullRequest, group: SubscriptionGroupConfig) -> Wanted:
-        wanted = self._carried(pull) if pull.sys_flag & SUBSCRIPTION else self._registered(pull, group)
-        if isinstance(wanted, PropertyRule) and not self._settings.current.enable_property_filter:
-            remark = "this broker does not filter by properties; its enablePropertyFilter is false"
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
-        return wanted
+    # -- what does it want? -------------------------------------------------------------------------------------------
 
     def _carried(self, pull: PullRequest) -> Wanted:
         """The pull brought its subscription along."""
@@ -181,112 +134,3 @@ class PullProcessors:
             remark = f"the subscription of group {pull.consumer_group} is not the latest"
             raise RequestRefused(ResponseCode.SUBSCRIPTION_NOT_LATEST, remark)
         return subscription.wanted
-
-    def _open_lane(self, pull: PullRequest, group: SubscriptionGroupConfig, wanted: Wanted) -> None:
-        """The next pull like this one need not be asked what this one was asked."""
-        config, topic = self._settings.current, self._topics.get(pull.topic)
-        is_static = self.logical is not None and pull.topic in self.logical.topics
-        if topic is None or is_static or self._cold.is_on or is_system_group(pull.consumer_group):
-            return
-        counters = self._stats.group(pull.consumer_group, pull.topic).grow(topic.read_queue_nums)
-        lane = PullLane(pull, wanted, key_of(pull.consumer_group, pull.topic), counters[: topic.read_queue_nums])
-        if not pull.sys_flag & SUBSCRIPTION:
-            if config.reject_pull_consumer_enable or not group.consume_broadcast_enable:
-                return  # each heartbeat may change the answer
-            lane.sub_version = self._consumers.groups[pull.consumer_group].subscriptions[pull.topic].data.sub_version
-        lane.takes_lite = config.lite_pull_message_enable
-        lane.topic_sys_flag, lane.group_sys_flag = topic.topic_sys_flag, group.group_sys_flag
-        if config.slave_read_enable:
-            lane.broker_id, lane.slow_broker_id = group.broker_id, group.which_broker_when_consume_slowly
-        self._straight.open(pull.topic, pull.consumer_group, lane)
-
-    # -- what is there? -----------------------------------------------------------------------------------------------
-
-    def _get(self, pull: PullRequest, wanted: Wanted) -> GetResult:
-        if self._offsets.resets:
-            offset = self._offsets.take_reset(pull.consumer_group, pull.topic, pull.queue_id)
-            if offset is not None:
-                low = self._store.min_offset(pull.topic, pull.queue_id)
-                high = self._store.max_offset(pull.topic, pull.queue_id)
-                return GetResult(GetStatus.OFFSET_RESET, offset, low, high)
-        began = time.perf_counter_ns()
-        result = self._store.get_message(
-            pull.topic, pull.queue_id, pull.queue_offset, pull.max_msg_nums,
-            MAX_BYTES if pull.max_msg_bytes is None else pull.max_msg_bytes, wanted, pull.bulk is not None,
-        )  # fmt: skip
-        self._looked_ns = time.perf_counter_ns() - began
-        if self._cold.is_on:
-            self._cold.count(pull.consumer_group, pull.topic, pull.queue_id, pull.queue_offset, result)
-        return result
-
-    def _answer(
-        self, request: Command, pull: PullRequest, group: SubscriptionGroupConfig, result: GetResult, code: int
-    ) -> bytes:
-        if not is_system_group(pull.consumer_group):  # tools look, they do not consume
-            self._count(pull, result, code)
-        topic = self._topics.get(pull.topic)
-        head = encode_pull_reply_head(
-            request, code, None if code == ResponseCode.SUCCESS else result.status.name,
-            self._suggest_broker(group, result), result.next_begin_offset, result.min_offset, result.max_offset,
-            result.size, 0 if topic is None else topic.topic_sys_flag, group.group_sys_flag,
-        )  # fmt: skip
-        return result.behind(head)
-
-    def _count(self, pull: PullRequest, result: GetResult, code: int) -> None:
-        if code == ResponseCode.SUCCESS:
-            self._stats.got(
-                pull.consumer_group, pull.topic, pull.queue_id, result.count, result.size, self._looked_ns // 1000
-            )
-            self._offsets.pull_by(key_of(pull.consumer_group, pull.topic), pull.queue_id, result.next_begin_offset)
-            return
-        self._stats.missed += 1
-        if code == ResponseCode.PULL_OFFSET_MOVED and result.status is not GetStatus.OFFSET_RESET:  # that one was meant
-            queue = MessageQueue(pull.topic, self._settings.current.broker_name, pull.queue_id)
-            self._moved.tell(pull.consumer_group, queue, pull.queue_offset, result.next_begin_offset)
-
-    def _suggest_broker(self, group: SubscriptionGroupConfig, result: GetResult) -> int:
-        if not self._settings.current.slave_read_enable:
-            return 0
-        return group.which_broker_when_consume_slowly if result.suggest_pulling_from_slave else group.broker_id
-
-    # -- readers of cold data -----------------------------------------------------------------------------------------
-
-    def _is_held_back(self, pull: PullRequest) -> bool:
-        return self._cold.holds_back(pull.consumer_group, pull.topic, pull.queue_id, pull.queue_offset)
-
-    def _hold_back(self, connection: Connection, request: Command, pull: PullRequest, wanted: Wanted) -> Reply:
-        group = self._consumers.get(pull.consumer_group)
-        if group is None or group.consume_type is not ConsumeType.CONSUME_ACTIVELY:
-            remark = f"group {pull.consumer_group} reads cold data, and has read enough of it for now"
-            raise RequestRefused(ResponseCode.SYSTEM_BUSY, remark)
-        pull.max_msg_nums = 1
-        parked = Parked(connection, request, pull, wanted, 0.0)
-        asyncio.get_running_loop().call_later(HOLD_SECONDS, self.long_polls.answer, parked)
-        return None
-
-    # -- waiting ------------------------------------------------------------------------------------------------------
-
-    def _park(self, connection: Connection, request: Command, pull: PullRequest, wanted: Wanted) -> None:
-        config = self._settings.current
-        wait_ms = pull.suspend_timeout_millis if config.long_polling_enable else config.short_polling_time_mills
-        deadline = asyncio.get_running_loop().time() + config.polling_seconds(wait_ms)
-        self.long_polls.park(Parked(connection, request, pull, wanted, deadline))
-
-    def _serve_parked(self, parked: Parked) -> None:
-        """Look once more, and answer whatever there is."""
-        pull = parked.pull
-        group = self._groups.get(pull.consumer_group)
-        if group is None:  # deleted while it waited
-            parked.connection.reply(
-                parked.request.reply(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "the group is gone")
-            )
-            return
-        result = self._get(pull, parked.wanted)
-        parked.connection.reply(self._answer(parked.request, pull, group, result, _code(result, pull)))
-
-
-def _code(result: GetResult, pull: PullRequest) -> int:
-    status = result.status
-    if status in (GetStatus.NO_MATCHED_LOGIC_QUEUE, GetStatus.NO_MESSAGE_IN_QUEUE):
-        return ResponseCode.PULL_NOT_FOUND if pull.queue_offset == 0 else ResponseCode.PULL_OFFSET_MOVED
-    return _CODES[status]

@@ -1,14 +1,18 @@
 # cython: annotation_typing=False
-"""The straight way of a pull: from the frame to the records to the answer, without a look at any table.
+"""PULL_MESSAGE and LITE_PULL_MESSAGE, from the frame to the answer.
 
-A lane is what the `detour` found out about a group and a topic: that the one may read the other, and what it wants of
-it. It holds until one of the tables it was made from changes; then all lanes are closed. What finds no message goes the
-detour as well, which can wait for one.
+    decode -> admission -> commit -> look -> FOUND: answer
+                                          -> else: parked until a message comes, or told why there is none
+
+An admission is the answer to "may this group read this topic, and what does it want of it?". It is found out once, by
+`PullRules`, and holds until one of the tables that it rests on changes: then all of them are closed at once. A pull
+that was parked looks again and is answered by the same code as one that has just come.
+
+Everything here runs on the broker's loop: nothing is locked, and no answer can change between two lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 try:
@@ -16,11 +20,12 @@ try:
 except ImportError:
     from sprocketmq.hot import shadow as cython
 
-from sprocketmq.broker.metrics.counter import Counter
-from sprocketmq.codes import RequestCode
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.requests.pull import PullRequest, decode_pull, encode_pull_reply_head
-from sprocketmq.store.pull.get import GetStatus, Getter
+from sprocketmq.remoting.handlers import refusal
+from sprocketmq.store.pull.get import GetResult, GetStatus, Getter
 
 if not cython.compiled:
     from sprocketmq.hot.memory import ticks_ns
@@ -30,28 +35,56 @@ MAX_BYTES = 0x7FFFFFFF
 
 _LITE = int(RequestCode.LITE_PULL_MESSAGE)
 _FOUND = GetStatus.FOUND
+#: Admissions, with the filters they keep alive, take no more than this; one too many closes the others.
+_ADMITTED_BYTES = 64 << 20
+#: What one takes besides its filter.
+_ADMISSION_BYTES = 512
 
-Detour = Callable[[Any, Command, PullRequest], Any]
+
+class PullRefused(RequestRefused):
+    """NO_PERMISSION, with the reason as a number."""
+
+    def __init__(self, forbidden_type: int, remark: str) -> None:
+        super().__init__(ResponseCode.NO_PERMISSION, remark)
+        self.forbidden_type = forbidden_type
+
+    def answer(self, request: Command) -> Command:
+        return request.reply(self.code, self.remark, ext_fields={"forbiddenType": str(self.forbidden_type)})
 
 
-class PullLane:
-    """One group on one topic. `offsets_key` is what both are called in the table of offsets."""
+class PullAdmission:
+    """One group on one topic.
 
-    def __init__(self, pull: PullRequest, wanted: Any, offsets_key: str, counters: list[Counter]) -> None:
+    `offsets_key` is what both are called in the table of offsets, `filter_bytes` what text and filter take that the
+    pull itself brought along.
+    """
+
+    def __init__(self, pull: PullRequest, wanted: Any, offsets_key: str, queue_count: int) -> None:
         self.wanted = wanted
         self.offsets_key = offsets_key
-        self.counters = counters
+        self.queue_count = queue_count
+        self.filter_bytes = 0
+        #: The next pull like this one need not be asked again.
+        self.lasts = True
+        #: Which opening of the table it belongs to, see `PullHandler.generation`.
+        self.generation = -1
         self.takes_lite = False
+        #: Tools look, they do not consume.
+        self.is_counted = True
+        #: Bytes that come from the disk are counted, and may be too many.
+        self.reads_cold = False
+        self.sub_version = 0
         self.topic_sys_flag = self.group_sys_flag = 0
         #: Where to pull next, and where when this broker must read from its disk.
         self.broker_id = self.slow_broker_id = 0
+        #: One for each queue; empty until the group gets its first message.
+        self.counters: list[Any] = []
         self._carried = pull.sys_flag & SUBSCRIPTION
         self._subscription = pull.subscription
         self._expression_type = pull.expression_type
-        self.sub_version = 0
 
     def fits(self, request: Command, pull: PullRequest) -> bool:
-        if pull.queue_id < 0 or pull.queue_id >= len(self.counters) or pull.sys_flag & SUBSCRIPTION != self._carried:
+        if pull.queue_id < 0 or pull.queue_id >= self.queue_count or pull.sys_flag & SUBSCRIPTION != self._carried:
             return False
         if request.code == _LITE and not self.takes_lite:
             return False
@@ -60,50 +93,149 @@ class PullLane:
         return pull.sub_version <= self.sub_version
 
 
-class StraightPull:
-    """`offsets` and `stats` are told what each group got."""
+class Parked:
+    """A pull that waits, with what it was granted. `pull.queue_offset` moves on past messages that are not for it.
 
-    def __init__(self, getter: Getter, offsets: Any, stats: Any, detour: Detour) -> None:
-        self.lanes: dict[str, dict[str, PullLane]] = {}
+    `done` when it waits no longer, `answered` when nobody may answer it again.
+    """
+
+    def __init__(
+        self, handler: PullHandler, connection: Any, request: Command, pull: PullRequest, admission: PullAdmission
+    ) -> None:
+        self.connection = connection
+        self.request = request
+        self.pull = pull
+        self.admission = admission
+        self.deadline = 0.0
+        self.done = False
+        self.answered = False
+        self._handler = handler
+
+    def serve(self) -> int:
+        """Answer with whatever there is now; the size of the answer."""
+        return self._handler.serve(self)
+
+
+class PullHandler:
+    """`rules` grant admissions, `without_messages` takes the pulls that cannot be answered with messages now;
+    `offsets` and `stats` are told what each group got.
+    """
+
+    def __init__(self, getter: Getter, offsets: Any, stats: Any, rules: Any, without_messages: Any) -> None:
+        self.admitted: dict[str, dict[str, PullAdmission]] = {}
+        #: Counts how often the table was emptied: a parked pull sees by it that its admission is closed, and closing
+        #: costs the same however many there are.
+        self.generation = 0
+        self._admitted_bytes = 0
         self._getter = getter
         self._offsets = offsets
         self._stats = stats
-        self._detour = detour
-
-    def open(self, topic: str, group: str, lane: PullLane) -> None:
-        self.lanes.setdefault(topic, {})[group] = lane
+        self._rules = rules
+        self._without_messages = without_messages
 
     def close_all(self, _changed: Any = None) -> None:
-        self.lanes.clear()
+        """Have every group's pulls asked anew: what may be read here, and how, has changed."""
+        self.admitted.clear()
+        self._admitted_bytes = 0
+        self.generation += 1
 
-    def lane_of(self, pull: PullRequest) -> PullLane | None:
-        groups = self.lanes.get(pull.topic)
-        return None if groups is None else groups.get(pull.consumer_group)
+    # -- one pull -----------------------------------------------------------------------------------------------------
 
     def pull(self, connection: Any, request: Command) -> Any:
         pull = decode_pull(request)
-        lane = self.lane_of(pull)
-        if lane is None or not lane.fits(request, pull) or self._offsets.resets:
-            return self._detour(connection, request, pull)
+        admission = self.admission_of(pull)
+        if admission is None or not admission.fits(request, pull):
+            if self._rules.is_logical(request, pull):
+                return self._rules.forward(connection, request)
+            try:
+                admission = self.admit(request, pull)
+            except PullRefused as refused:
+                return refused.answer(request)
+        if pull.sys_flag & COMMIT_OFFSET:
+            self._offsets.commit_by(admission.offsets_key, pull.queue_id, pull.commit_offset)
+        if admission.reads_cold and self._without_messages.holds_back(self, connection, request, pull, admission):
+            return None
         began = ticks_ns()
+        result = self.look(pull, admission)
+        if result.status is _FOUND:  # the members of an enum are one object each: no comparison of numbers
+            return self.found(request, pull, admission, result, ticks_ns() - began)
+        return self._without_messages.nothing_found(self, connection, request, pull, admission, result)
+
+    def serve(self, parked: Parked) -> int:
+        """Answer a pull that waited, with whatever there is now; the size of the answer."""
+        request = parked.request
+        try:
+            reply = self.look_again(request, parked.pull, parked.admission)
+        except PullRefused as refused:
+            reply = refused.answer(request)
+        except Exception as error:  # noqa: BLE001 - the edge of the loop: it is answered as when it came
+            reply = refusal(request, error, parked.connection)
+        parked.connection.reply(reply)
+        return len(reply) if type(reply) is bytes else 0
+
+    def look_again(self, request: Command, pull: PullRequest, admission: PullAdmission) -> Any:
+        if admission.generation != self.generation and self._rules.has_topic(pull.topic):
+            admission = self.admit(request, pull)
+        began = ticks_ns()
+        result = self.look(pull, admission)
+        if result.status is _FOUND:
+            return self.found(request, pull, admission, result, ticks_ns() - began)
+        return self._without_messages.tell(request, pull, admission, result)
+
+    # -- may it, and what does it want? -------------------------------------------------------------------------------
+
+    def admission_of(self, pull: PullRequest) -> PullAdmission | None:
+        groups = self.admitted.get(pull.topic)
+        return None if groups is None else groups.get(pull.consumer_group)
+
+    def admit(self, request: Command, pull: PullRequest) -> PullAdmission:
+        admission: PullAdmission = self._rules.admit(request, pull)
+        if admission.lasts:
+            self.open(pull.topic, pull.consumer_group, admission)
+        return admission
+
+    def open(self, topic: str, group: str, admission: PullAdmission) -> None:
+        self._admitted_bytes += admission.filter_bytes + _ADMISSION_BYTES
+        if self._admitted_bytes > _ADMITTED_BYTES:
+            self.close_all()
+        admission.generation = self.generation
+        self.admitted.setdefault(topic, {})[group] = admission
+
+    # -- what is there? -----------------------------------------------------------------------------------------------
+
+    def look(self, pull: PullRequest, admission: PullAdmission) -> GetResult:
+        if self._offsets.resets:
+            moved: GetResult | None = self._without_messages.reset(pull)
+            if moved is not None:
+                return moved
         max_bytes = MAX_BYTES if pull.max_msg_bytes is None else pull.max_msg_bytes
         result = self._getter.get_message(
-            pull.topic, pull.queue_id, pull.queue_offset, pull.max_msg_nums, max_bytes, lane.wanted,
+            pull.topic, pull.queue_id, pull.queue_offset, pull.max_msg_nums, max_bytes, admission.wanted,
             pull.bulk is not None,
         )  # fmt: skip
-        if result.status is not _FOUND:
-            return self._detour(connection, request, pull)
-        counter = lane.counters[pull.queue_id]
-        counter.count += result.count
-        counter.size += result.size
-        counter.micros += (ticks_ns() - began) // 1000
-        self._stats.found += 1
-        if pull.sys_flag & COMMIT_OFFSET:
-            self._offsets.commit_by(lane.offsets_key, pull.queue_id, pull.commit_offset)
-        self._offsets.pull_by(lane.offsets_key, pull.queue_id, result.next_begin_offset)
+        if admission.reads_cold:
+            self._without_messages.count_cold(pull, result)
+        return result
+
+    def found(
+        self, request: Command, pull: PullRequest, admission: PullAdmission, result: GetResult, took_ns: int
+    ) -> bytes:
+        if admission.is_counted:
+            self.count(pull, admission, result, took_ns)
         head = encode_pull_reply_head(
-            request, 0, None, lane.slow_broker_id if result.suggest_pulling_from_slave else lane.broker_id,
-            result.next_begin_offset, result.min_offset, result.max_offset, result.size, lane.topic_sys_flag,
-            lane.group_sys_flag,
+            request, 0, None, admission.slow_broker_id if result.suggest_pulling_from_slave else admission.broker_id,
+            result.next_begin_offset, result.min_offset, result.max_offset, result.size, admission.topic_sys_flag,
+            admission.group_sys_flag,
         )  # fmt: skip
         return result.behind(head)
+
+    def count(self, pull: PullRequest, admission: PullAdmission, result: GetResult, took_ns: int) -> None:
+        if pull.queue_id >= len(admission.counters):
+            counters = self._stats.group(pull.consumer_group, pull.topic)
+            admission.counters = counters.grow(max(admission.queue_count, pull.queue_id + 1))
+        counter = admission.counters[pull.queue_id]
+        counter.count += result.count
+        counter.size += result.size
+        counter.micros += took_ns // 1000
+        self._stats.found += 1
+        self._offsets.pull_by(admission.offsets_key, pull.queue_id, result.next_begin_offset)

@@ -6,7 +6,7 @@ then merely waits further on. What is woken runs at the end of this turn of the 
 together leave together. One timer serves all deadlines.
 
 What waits costs little: it keeps no body and no header fields, and it ends with its connection. Then it is answered as
-well, for the answer may be awaited on behalf of the client that left, see `logical.inside`.
+well, for the answer may be awaited on behalf of the client that left, see `static_topic.loopback`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import heapq
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from sprocketmq.broker.tables.subscriptions import Wanted, matches
+from sprocketmq.broker.pull.handler import Parked
+from sprocketmq.broker.tables.subscriptions import matches
 from sprocketmq.codes import ResponseCode
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.requests.pull import PullRequest
 from sprocketmq.remoting import Connection
 from sprocketmq.store.store import MessageStore
 
@@ -58,34 +58,17 @@ class Waiters(Generic[Waiter]):
             self._drop(waiter)
 
 
-class Parked:
-    """A pull that waits. `pull.queue_offset` moves on past messages that are not for it."""
-
-    __slots__ = ("connection", "deadline", "done", "pull", "request", "wanted")
-
-    def __init__(
-        self, connection: Connection, request: Command, pull: PullRequest, wanted: Wanted, deadline: float
-    ) -> None:
-        self.connection = connection
-        strip(request)
-        self.request = request
-        self.pull = pull
-        self.wanted = wanted
-        self.deadline = deadline
-        self.done = False
-
-
 #: Told that a message has come to a queue.
 Arrived = Callable[[str, int], object]
 
 
 class LongPolls:
-    """`serve` answers a pull for which something has come, or whose time is over."""
+    """A pull for which something has come, or whose time is over, is served: it looks again, and is answered."""
 
-    def __init__(self, store: MessageStore, serve: Callable[[Parked], object]) -> None:
+    def __init__(self, store: MessageStore) -> None:
         self._store = store
-        self._serve = serve
-        self._queues: dict[tuple[str, int], list[Parked]] = {}
+        #: By queue, in the order they came; a dict, because one in the midst of many leaves as fast as the first.
+        self._queues: dict[tuple[str, int], dict[Parked, None]] = {}
         self._deadlines: list[tuple[float, int, Parked]] = []
         self._ended = 0  # of those in the heap
         self._waiters: Waiters[Parked] = Waiters("parked pulls", self._drop)
@@ -103,13 +86,14 @@ class LongPolls:
         if parked.connection.closed:
             self.answer(parked)
             return
+        strip(parked.request)
         self._waiters.add(parked.connection, parked)
         key = (parked.pull.topic, parked.pull.queue_id)
         waiting = self._queues.get(key)
         if waiting is None:
-            waiting = self._queues[key] = []
+            waiting = self._queues[key] = {}
             self._store.watch(*key)
-        waiting.append(parked)
+        waiting[parked] = None
         self._count += 1
         heapq.heappush(self._deadlines, (parked.deadline, self._count, parked))
         if self._timer is None or parked.deadline < self._rings_at:
@@ -123,28 +107,22 @@ class LongPolls:
         if listener is not None:
             listener(topic, queue_id)
         waiting = self._queues.get((topic, queue_id))
-        if not waiting:
+        if waiting is None:
             return
-        left = []
+        woken = []
         for parked in waiting:
-            if parked.done:
-                continue
-            if matches(parked.wanted, tags_code, properties):
-                self._wake(parked)
-            else:
-                if parked.pull.queue_offset == max_offset - 1:
-                    parked.pull.queue_offset = max_offset
-                left.append(parked)
-        self._keep((topic, queue_id), left)
+            if matches(parked.admission.wanted, tags_code, properties):
+                woken.append(parked)
+            elif parked.pull.queue_offset == max_offset - 1:
+                parked.pull.queue_offset = max_offset
+        for parked in woken:
+            self._wake(parked)
 
     def wake(self, topic: str, queue_id: int, group: str | None = None) -> None:
         """Have the parked pulls of a queue, or a group's of them, look again: an administrator has changed things."""
-        waiting = self._queues.get((topic, queue_id), [])
-        woken = [each for each in waiting if not each.done and group in (None, each.pull.consumer_group)]
-        for parked in woken:
-            self._wake(parked)
-        if woken:
-            self._keep((topic, queue_id), [parked for parked in waiting if not parked.done])
+        for parked in list(self._queues.get((topic, queue_id), ())):
+            if group in (None, parked.pull.consumer_group):
+                self._wake(parked)
 
     def wake_topic(self, topic: str) -> None:
         for name, queue_id in list(self._queues):
@@ -153,22 +131,13 @@ class LongPolls:
 
     def wake_all(self) -> None:
         """Answer everyone now: the broker is stopping."""
-        for key, waiting in list(self._queues.items()):
-            for parked in waiting:
-                if not parked.done:
-                    self._end(parked)
-                    self._serve(parked)
-            self._keep(key, [])
+        for waiting in list(self._queues.values()):
+            for parked in list(waiting):
+                self._end(parked)
+                self.answer(parked)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-    def _keep(self, key: tuple[str, int], left: list[Parked]) -> None:
-        if left:
-            self._queues[key] = left
-        else:
-            self._queues.pop(key, None)
-            self._store.watch(*key, key in self._listeners)
 
     def listen(self, topic: str, queue_id: int, hook: Arrived) -> None:
         """Tell `hook` of every message that comes to a queue, whoever else waits there."""
@@ -195,11 +164,17 @@ class LongPolls:
         if parked.connection.closed:
             parked.connection.reply(parked.request.reply(ResponseCode.SYSTEM_ERROR, "the client has left"))
         else:
-            self._serve(parked)
+            parked.serve()
 
     def _end(self, parked: Parked) -> None:
         """It waits no longer. Its deadline stays in the heap until there are too many like it."""
         parked.done = True
+        key = (parked.pull.topic, parked.pull.queue_id)
+        waiting = self._queues[key]
+        del waiting[parked]
+        if not waiting:
+            del self._queues[key]
+            self._store.watch(*key, key in self._listeners)
         self._waiters.discard(parked.connection, parked)
         self._ended += 1
         if self._ended > max(_FEW_ENDED, len(self._deadlines) // 2):
@@ -210,12 +185,7 @@ class LongPolls:
     def _drop(self, parked: Parked) -> None:
         """Its connection has closed."""
         self._end(parked)
-        self._leave(parked)
         self.answer(parked)
-
-    def _leave(self, parked: Parked) -> None:
-        key = (parked.pull.topic, parked.pull.queue_id)
-        self._keep(key, [other for other in self._queues.get(key, ()) if not other.done])
 
     def _ring_at(self, deadline: float) -> None:
         if self._timer is not None:
@@ -231,7 +201,6 @@ class LongPolls:
             parked = heapq.heappop(deadlines)[2]
             if not parked.done:
                 self._end(parked)
-                self._leave(parked)
                 self.answer(parked)
             self._ended = max(0, self._ended - 1)  # those that ended and are still in the heap
         if deadlines:

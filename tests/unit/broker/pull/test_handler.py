@@ -373,3 +373,14 @@ async def test_a_consumer_that_left_is_not_served(broker: Broker, connect: Conne
         await pull
     await producer.send()
     assert len(broker.pulls.long_polls) == 0
+
+
+async def test_what_a_parked_pull_may_read_is_asked_again_when_it_has_changed(broker: Broker, connect: Connect) -> None:
+    consumer, producer = connect(), connect()
+    await producer.send()
+    pull = asyncio.ensure_future(consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION))
+    await parked(broker, pull)
+    broker.groups.forbid("G", "T", PERM_READ, forbidden=True)
+    await producer.send(body=b"not for G")
+    refused = await pull
+    assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "5")

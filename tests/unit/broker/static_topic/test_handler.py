@@ -119,7 +119,7 @@ async def test_a_pull_at_the_end_waits_for_a_message(moved: Two) -> None:
 
 
 async def test_a_pull_whose_client_left_ends(moved: Two) -> None:
-    running, leaver = moved.broker_b.pulls.logical, Caller(moved.broker_b)
+    running, leaver = moved.broker_b.logical, Caller(moved.broker_b)
     assert running is not None
     waiting = asyncio.ensure_future(leaver.pull("S", 503, sys_flag=SUSPEND | SUBSCRIPTION, suspend_ms=30_000))
     while not len(moved.broker_b.pulls.long_polls):  # noqa: ASYNC110 - the broker tells nobody of it
