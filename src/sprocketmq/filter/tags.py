@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sprocketmq.errors import FilterError
 from sprocketmq.protocol.names import ALL
+from sprocketmq.filter.sql import MAX_LENGTH
 from sprocketmq.protocol.record.hashing import string_hash
 
 SEPARATOR = "||"
@@ -37,11 +38,18 @@ class TagExpression:
 
 
 def parse_tags(text: str | None) -> TagExpression:
-    """Raises FilterError for an expression of separators alone."""
+    """Raises FilterError for an expression of separators alone, and for one that is too long."""
     if not text or text == ALL:
         return TagExpression(ALL, frozenset(), frozenset())
+    check_length(text)
     pieces = text.split(SEPARATOR)
     if not any(pieces):
         raise FilterError(f"no tag in {text!r}")
     tags = frozenset(tag for piece in pieces if (tag := piece.strip(_TRIMMED)))
     return TagExpression(text, tags, frozenset(map(string_hash, tags)))
+
+
+def check_length(text: str) -> None:
+    """The bound of SQL92 holds for tags too: whoever pulls may send an expression, and filters are kept."""
+    if len(text) > MAX_LENGTH:
+        raise FilterError(f"TAG: the expression has {len(text)} characters, more than {MAX_LENGTH}")

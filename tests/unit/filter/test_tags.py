@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sprocketmq.errors import FilterError
+from sprocketmq.filter.sql import MAX_LENGTH
 from sprocketmq.filter.tags import parse_tags
 from sprocketmq.protocol.record.hashing import string_hash
 
@@ -75,3 +76,9 @@ def test_the_low_32_bits_of_a_code_count() -> None:
 
 def test_blanks_match_no_code() -> None:
     assert not parse_tags(" ").matches_code(0)
+
+
+def test_length_is_bounded_as_for_sql92() -> None:
+    assert parse_tags("x" * MAX_LENGTH).tags
+    with pytest.raises(FilterError, match="65537 characters"):
+        parse_tags("x" * (MAX_LENGTH + 1))

@@ -13,7 +13,7 @@ from sprocketmq.broker.static_topic.handler import LogicalRequests
 from sprocketmq.broker.tables.group_members import ConsumerTable
 from sprocketmq.broker.tables.groups import GroupTable
 from sprocketmq.broker.tables.offsets import key_of
-from sprocketmq.broker.tables.subscriptions import TAG, PropertyRule, Wanted, wanted_by
+from sprocketmq.broker.tables.subscriptions import TAG, PropertyRule, Wanted, filter_bytes, wanted_by
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import FilterError, RequestRefused
@@ -62,7 +62,9 @@ class PullRules:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
         admission = PullAdmission(pull, wanted, key_of(pull.consumer_group, pull.topic), topic.read_queue_nums)
         admission.lasts = pull.topic not in self._logical.topics and (bool(carried) or self._holds(group))
-        if not carried:
+        if carried:
+            admission.filter_bytes = filter_bytes(pull.subscription or "", wanted)
+        else:
             admission.sub_version = (
                 self._consumers.groups[pull.consumer_group].subscriptions[pull.topic].data.sub_version
             )

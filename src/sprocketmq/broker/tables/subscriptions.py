@@ -1,17 +1,24 @@
 """What a group wants of a topic, ready for the store.
 
 `wanted` is what the store filters by: None for every message, the hash codes of the tags, or a rule that looks at the
-message's properties. It is made once for a subscription, not for each pull.
+message's properties. It is made once for a subscription, not for each pull; those of expressions that pulls bring along
+are kept for the next, the latest used of them, as far as they fit into a few megabytes.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections import OrderedDict
 
 from sprocketmq.filter.expression import MessageFilter, SqlFilter, TagFilter, filter_of
+from sprocketmq.filter.tags import check_length
 from sprocketmq.protocol.bodies.heartbeat import SubscriptionData
 from sprocketmq.protocol.names import ALL, SQL92, TAG
 from sprocketmq.store.queue.ext_format import ExtUnit
+
+#: What the kept filters may take together.
+_CACHE_BYTES = 8 << 20
+#: What one takes, as measured: in the cache, for the code of a tag, for a character of SQL92.
+_ENTRY_BYTES, _CODE_BYTES, _SQL_BYTES = 512, 140, 48
 
 
 class PropertyRule:
@@ -45,6 +52,7 @@ class Subscription:
 def subscription_of(data: SubscriptionData) -> Subscription:
     """A client's subscription, compiled. Raises FilterError for an expression that cannot be read."""
     if data.expression_type in ("", TAG):
+        check_length(data.sub_string)
         return Subscription(data, _tag_codes(data))
     return Subscription(data, wanted_by(data.expression_type, data.sub_string))
 
@@ -60,14 +68,51 @@ def _tag_codes(data: SubscriptionData) -> frozenset[int] | None:
     return wanted
 
 
-@lru_cache(maxsize=4096)
-def wanted_by(expression_type: str, text: str) -> Wanted:
-    """What an expression lets pass; equal expressions share one filter."""
+class FilterCache:
+    """Filters by kind and text, within `max_bytes`; the one that was not asked for the longest goes first."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.size = 0
+        self._max_bytes = max_bytes
+        self._kept: OrderedDict[tuple[str, str], Wanted] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def find(self, expression_type: str, text: str) -> Wanted:
+        key = (expression_type, text)
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        wanted = self._kept[key] = _compile(expression_type, text)
+        self.size += _ENTRY_BYTES + filter_bytes(text, wanted)
+        while self.size > self._max_bytes:
+            (_type, oldest), gone = self._kept.popitem(last=False)
+            self.size -= _ENTRY_BYTES + filter_bytes(oldest, gone)
+        return wanted
+
+
+def filter_bytes(text: str, wanted: Wanted) -> int:
+    """About what a filter and its text take."""
+    if wanted is None:
+        return len(text)
+    return len(text) + (len(text) * _SQL_BYTES if isinstance(wanted, PropertyRule) else len(wanted) * _CODE_BYTES)
+
+
+def _compile(expression_type: str, text: str) -> Wanted:
     rule = filter_of(expression_type, text)
     if isinstance(rule, TagFilter):
         return None if rule.expression.text == ALL else rule.expression.codes
     assert isinstance(rule, SqlFilter)
     return PropertyRule(rule)
+
+
+_filters = FilterCache(_CACHE_BYTES)
+
+
+def wanted_by(expression_type: str, text: str) -> Wanted:
+    """What an expression lets pass; equal expressions share one filter. Raises FilterError."""
+    return _filters.find(expression_type, text)
 
 
 def matches(wanted: Wanted, tags_code: int, properties: bytes) -> bool:
@@ -83,4 +128,15 @@ def _as_int32(code: int) -> int:
     return (code & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
 
 
-__all__ = ["SQL92", "TAG", "PropertyRule", "Subscription", "Wanted", "matches", "subscription_of", "wanted_by"]
+__all__ = [
+    "SQL92",
+    "TAG",
+    "FilterCache",
+    "PropertyRule",
+    "Subscription",
+    "Wanted",
+    "filter_bytes",
+    "matches",
+    "subscription_of",
+    "wanted_by",
+]

@@ -100,6 +100,14 @@ async def test_sql92_is_served_and_can_be_switched_off(start_broker: StartBroker
     assert wrong.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
 
 
+async def test_an_expression_that_is_too_long_is_refused(caller: Caller) -> None:
+    await caller.send(TAGS="A")
+    assert bodies(await caller.pull(expression="A||" + "x" * 60_000)) == [b"body"]
+    for kind in ("TAG", "SQL92"):
+        answer = await caller.pull(expression="A||" + "x" * 70_000, expression_type=kind)
+        assert answer.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
+
+
 async def test_bits_spare_a_look_at_what_no_group_wants(
     start_broker: StartBroker, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
