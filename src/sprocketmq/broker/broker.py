@@ -317,6 +317,7 @@ class Broker:
         self.pulls.long_polls.wake_all()
         self.kinds.pops.polls.wake_all()
         await self.server.stop(_GRACE_SECONDS)
+        self.pulls.long_polls.woken.stop()
         await self.client.close()
         self.pressure.stop()
         self.kinds.stop()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sprocketmq.errors import FilterError
-from sprocketmq.protocol.names import ALL
 from sprocketmq.filter.sql import MAX_LENGTH
+from sprocketmq.protocol.names import ALL
 from sprocketmq.protocol.record.hashing import string_hash
 
 SEPARATOR = "||"

@@ -46,6 +46,8 @@ class Connection(Traffic, asyncio.Protocol):
         super().__init__(table, registry.limits, is_caller)
         self.attributes: dict[str, Any] = {}
         self.on_closed: list[Callable[[Connection], None]] = []
+        #: Called once, when the peer has read so much of its answers that more may be written.
+        self.on_writable: list[Callable[[], None]] = []
         self._registry = registry
         self._draining = False
         self.end_reason = ""  # of a connection that has ended
@@ -102,6 +104,11 @@ class Connection(Traffic, asyncio.Protocol):
         self._stop_reading()
 
     @property
+    def unread_bytes(self) -> int:
+        """What was written and the peer's machine has not taken yet."""
+        return 0 if self._transport.is_closing() else self._transport.get_write_buffer_size()
+
+    @property
     def is_settled(self) -> bool:
         """Nothing is owed to the peer: every request that was read is answered."""
         return self.closed or not (self.in_flight > 0 or self._backlog)
@@ -131,6 +138,9 @@ class Connection(Traffic, asyncio.Protocol):
         if self._backlog:
             waiting, self._backlog = self._backlog, []
             self._handle(waiting)
+        writable, self.on_writable = self.on_writable, []
+        for callback in writable:
+            callback()
         if self._draining:
             self._registry.notice()
         elif self.stalled_since is None and not self._transport.is_closing():
@@ -142,6 +152,7 @@ class Connection(Traffic, asyncio.Protocol):
         self._registry.discard(self)
         self._out.clear()
         self._backlog.clear()
+        self.on_writable.clear()
         self._pending.fail(ConnectionLost(f"the connection to {self.peer} was lost{f': {exc}' if exc else ''}"))
         callbacks, self.on_closed = self.on_closed, []
         for callback in callbacks:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from sprocketmq.broker.pull.long_polling import LongPolls, Waiters, strip
+from sprocketmq.broker.pull.long_polling import LongPolls
+from sprocketmq.broker.pull.waiting_requests import strip
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.protocol.command import Command
@@ -36,7 +38,8 @@ class PopPolls:
         self._long_polls = long_polls
         self._places: dict[Place, set[Waiting]] = {}
         self._waiting: set[Waiting] = set()
-        self._of_connection: Waiters[Waiting] = Waiters("parked pops", self._forget)
+        self._all = long_polls.waiting
+        self._woken = long_polls.woken
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -55,7 +58,7 @@ class PopPolls:
             return False
         strip(waiting.request)
         self._waiting.add(waiting)
-        self._of_connection.add(waiting.connection, waiting)
+        self._all.add(waiting.connection, waiting, self._forget)
         for place in waiting.places:
             if place not in self._places:
                 self._places[place] = set()
@@ -71,27 +74,29 @@ class PopPolls:
             self._serve(waiting, True)
 
     def wake(self, topic: str, queue_id: int) -> None:
-        """A message has come, or may be taken again: those who wait look at the end of this turn of the loop."""
+        """A message has come, or may be taken again: those who wait look, a few in each turn of the loop."""
         for waiting in self._places.get((topic, queue_id), ()):
             if not waiting.woken:
                 waiting.woken = True
-                asyncio.get_running_loop().call_soon(self._serve, waiting, False)
+                self._woken.add(waiting.connection, partial(self._serve, waiting, False))
 
-    def _serve(self, waiting: Waiting, late: bool) -> None:
+    def _serve(self, waiting: Waiting, late: bool) -> int:
         if waiting not in self._waiting:
-            return
+            return 0
         waiting.woken = False
         try:
             reply = waiting.look(late)
         except Exception as error:  # noqa: BLE001 - the edge of the loop: it is answered as when it came
             reply = refusal(waiting.request, error, waiting.connection)
-        if reply is not None:
-            self._forget(waiting)
-            self._answers.send(waiting.connection, waiting.request, reply)
+        if reply is None:
+            return 0
+        self._forget(waiting)
+        self._answers.send(waiting.connection, waiting.request, reply)
+        return len(reply.body)
 
     def _forget(self, waiting: Waiting) -> None:
         self._waiting.discard(waiting)
-        self._of_connection.discard(waiting.connection, waiting)
+        self._all.discard(waiting.connection, waiting)
         if waiting.timer is not None:
             waiting.timer.cancel()
         for place in waiting.places:

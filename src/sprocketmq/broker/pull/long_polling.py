@@ -2,11 +2,11 @@
 
 A parked pull belongs to one queue. Dispatch tells of each message that comes to a queue where someone is parked, and
 only there. The message is held against the pull's filter first, so that one that does not match wakes nobody: the pull
-then merely waits further on. What is woken runs at the end of this turn of the loop, so that messages that came
-together leave together. One timer serves all deadlines.
+then merely waits further on. Who is woken, or has waited long enough, is answered with others like it, see
+`woken_requests`. One timer serves all deadlines.
 
-What waits costs little: it keeps no body and no header fields, and it ends with its connection. Then it is answered as
-well, for the answer may be awaited on behalf of the client that left, see `static_topic.loopback`.
+A pull whose connection closes is answered as well, for the answer may be awaited on behalf of the client that left, see
+`static_topic.loopback`.
 """
 
 from __future__ import annotations
@@ -14,48 +14,17 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from functools import partial
 
 from sprocketmq.broker.pull.handler import Parked
+from sprocketmq.broker.pull.waiting_requests import WaitingRequests, strip
+from sprocketmq.broker.pull.woken_requests import WokenRequests
 from sprocketmq.broker.tables.subscriptions import matches
 from sprocketmq.codes import ResponseCode
-from sprocketmq.protocol.command import Command
-from sprocketmq.remoting import Connection
 from sprocketmq.store.store import MessageStore
 
 #: So many deadlines of pulls that are answered already may stay in the heap; above that, half of it.
 _FEW_ENDED = 64
-
-Waiter = TypeVar("Waiter")
-
-
-def strip(request: Command) -> None:
-    """Of a request that waits only what its answer needs is kept."""
-    request.body = b""
-    request.ext_fields = None
-
-
-class Waiters(Generic[Waiter]):
-    """What waits on each connection: `drop` is given what is left when one closes."""
-
-    def __init__(self, name: str, drop: Callable[[Waiter], object]) -> None:
-        self._name = name
-        self._drop = drop
-
-    def add(self, connection: Connection, waiter: Waiter) -> None:
-        """The connection is open."""
-        waiting = connection.attributes.get(self._name)
-        if waiting is None:
-            waiting = connection.attributes[self._name] = set()
-            connection.on_closed.append(self._closed)
-        waiting.add(waiter)
-
-    def discard(self, connection: Connection, waiter: Waiter) -> None:
-        connection.attributes.get(self._name, set()).discard(waiter)
-
-    def _closed(self, connection: Connection) -> None:
-        for waiter in connection.attributes.pop(self._name):
-            self._drop(waiter)
 
 
 #: Told that a message has come to a queue.
@@ -65,14 +34,14 @@ Arrived = Callable[[str, int], object]
 class LongPolls:
     """A pull for which something has come, or whose time is over, is served: it looks again, and is answered."""
 
-    def __init__(self, store: MessageStore) -> None:
+    def __init__(self, store: MessageStore, waiting: WaitingRequests, woken: WokenRequests) -> None:
+        self.waiting = waiting
+        self.woken = woken
         self._store = store
         #: By queue, in the order they came; a dict, because one in the midst of many leaves as fast as the first.
         self._queues: dict[tuple[str, int], dict[Parked, None]] = {}
         self._deadlines: list[tuple[float, int, Parked]] = []
         self._ended = 0  # of those in the heap
-        self._waiters: Waiters[Parked] = Waiters("parked pulls", self._drop)
-        self._woken: list[Parked] = []
         self._count = 0
         self._timer: asyncio.TimerHandle | None = None
         self._rings_at = 0.0
@@ -87,7 +56,7 @@ class LongPolls:
             self.answer(parked)
             return
         strip(parked.request)
-        self._waiters.add(parked.connection, parked)
+        self.waiting.add(parked.connection, parked, self._drop)
         key = (parked.pull.topic, parked.pull.queue_id)
         waiting = self._queues.get(key)
         if waiting is None:
@@ -133,8 +102,7 @@ class LongPolls:
         """Answer everyone now: the broker is stopping."""
         for waiting in list(self._queues.values()):
             for parked in list(waiting):
-                self._end(parked)
-                self.answer(parked)
+                self._wake(parked)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -150,24 +118,21 @@ class LongPolls:
 
     def _wake(self, parked: Parked) -> None:
         self._end(parked)
-        if not self._woken:
-            asyncio.get_running_loop().call_soon(self._serve_woken)
-        self._woken.append(parked)
+        self.woken.add(parked.connection, partial(self.answer, parked))
 
-    def _serve_woken(self) -> None:
-        woken, self._woken = self._woken, []
-        for parked in woken:
-            self.answer(parked)
-
-    def answer(self, parked: Parked) -> None:
-        """With what there is; who has left is only told that it is over."""
+    def answer(self, parked: Parked) -> int:
+        """Once, with what there is; who has left is only told that it is over. The size of the answer."""
+        if parked.answered:
+            return 0
+        parked.answered = True
+        self.waiting.discard(parked.connection, parked)
         if parked.connection.closed:
             parked.connection.reply(parked.request.reply(ResponseCode.SYSTEM_ERROR, "the client has left"))
-        else:
-            parked.serve()
+            return 0
+        return parked.serve()
 
     def _end(self, parked: Parked) -> None:
-        """It waits no longer. Its deadline stays in the heap until there are too many like it."""
+        """It waits for no message any longer. Its deadline stays in the heap until there are too many like it."""
         parked.done = True
         key = (parked.pull.topic, parked.pull.queue_id)
         waiting = self._queues[key]
@@ -175,7 +140,6 @@ class LongPolls:
         if not waiting:
             del self._queues[key]
             self._store.watch(*key, key in self._listeners)
-        self._waiters.discard(parked.connection, parked)
         self._ended += 1
         if self._ended > max(_FEW_ENDED, len(self._deadlines) // 2):
             self._deadlines[:] = [each for each in self._deadlines if not each[2].done]
@@ -184,7 +148,8 @@ class LongPolls:
 
     def _drop(self, parked: Parked) -> None:
         """Its connection has closed."""
-        self._end(parked)
+        if not parked.done:
+            self._end(parked)
         self.answer(parked)
 
     def _ring_at(self, deadline: float) -> None:
@@ -200,8 +165,7 @@ class LongPolls:
         while deadlines and (deadlines[0][0] <= now or deadlines[0][2].done):
             parked = heapq.heappop(deadlines)[2]
             if not parked.done:
-                self._end(parked)
-                self.answer(parked)
+                self._wake(parked)
             self._ended = max(0, self._ended - 1)  # those that ended and are still in the heap
         if deadlines:
             self._ring_at(deadlines[0][0])

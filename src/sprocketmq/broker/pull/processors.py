@@ -8,7 +8,9 @@ from sprocketmq.broker.pull.cold_data import ColdReads
 from sprocketmq.broker.pull.handler import PullHandler
 from sprocketmq.broker.pull.long_polling import LongPolls
 from sprocketmq.broker.pull.offset_moved import MovedOffsets
+from sprocketmq.broker.pull.waiting_requests import WaitingRequests
 from sprocketmq.broker.pull.without_messages import WithoutMessages
+from sprocketmq.broker.pull.woken_requests import WokenRequests
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.static_topic.handler import LogicalRequests
 from sprocketmq.broker.static_topic.mappings import QueueMappings
@@ -29,7 +31,7 @@ class PullProcessors:
         consumers: ConsumerTable, offsets: ConsumerOffsets, stats: Stats, moved: MovedOffsets, cold: ColdReads,
         mappings: QueueMappings, logical: LogicalRequests,
     ) -> None:  # fmt: skip
-        self.long_polls = LongPolls(store)
+        self.long_polls = LongPolls(store, WaitingRequests(), WokenRequests())
         self._handler = PullHandler(
             store.getter, offsets, stats, PullRules(settings, topics, groups, consumers, cold, logical),
             WithoutMessages(settings, store, offsets, consumers, stats, moved, cold, self.long_polls),

@@ -16,8 +16,9 @@ import asyncio
 from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.pull.cold_data import HOLD_SECONDS, ColdReads
 from sprocketmq.broker.pull.handler import Parked, PullAdmission, PullHandler
-from sprocketmq.broker.pull.long_polling import LongPolls, strip
+from sprocketmq.broker.pull.long_polling import LongPolls
 from sprocketmq.broker.pull.offset_moved import MovedOffsets
+from sprocketmq.broker.pull.waiting_requests import strip
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.group_members import ConsumerTable
 from sprocketmq.broker.tables.offsets import ConsumerOffsets

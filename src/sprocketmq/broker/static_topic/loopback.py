@@ -29,6 +29,19 @@ class _Inside:
     def closed(self) -> bool:
         return self._connection.closed
 
+    @property
+    def stalled_since(self) -> float | None:
+        return self._connection.stalled_since
+
+    @property
+    def on_writable(self) -> list[Callable[[], None]]:
+        return self._connection.on_writable
+
+    @property
+    def unread_bytes(self) -> int:
+        """Nothing is written here."""
+        return 0
+
     def reply(self, reply: Command | Frame) -> None:
         if not self.answer.done():
             self.answer.set_result(_decoded(reply))

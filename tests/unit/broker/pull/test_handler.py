@@ -16,6 +16,7 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import ConnectionLost
 from sprocketmq.protocol.bodies.topic import PERM_READ
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
 from sprocketmq.protocol.record.properties import decode_properties
 
 SUSPEND, SUBSCRIPTION = 2, 4
@@ -392,3 +393,32 @@ async def test_what_a_parked_pull_may_read_is_asked_again_when_it_has_changed(br
     await producer.send(body=b"not for G")
     refused = await pull
     assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "5")
+
+
+async def test_one_message_for_many_pulls_does_not_pile_up_before_one_that_does_not_read(
+    broker: Broker, connect: Connect
+) -> None:
+    producer, host_port = connect(), broker.address.rsplit(":", 1)
+    await producer.send()
+    reader, writer = await asyncio.open_connection(host_port[0], int(host_port[1]), limit=1024)
+    asked = {
+        "consumerGroup": "G", "topic": "T", "queueId": "0", "queueOffset": "1", "maxMsgNums": "32", "commitOffset": "0",
+        "sysFlag": str(SUSPEND | SUBSCRIPTION), "suspendTimeoutMillis": "60000", "subscription": "*", "subVersion": "0",
+    }  # fmt: skip
+    count, size = 100, 300_000
+    for number in range(count):
+        writer.write(encode_frame(Command(RequestCode.PULL_MESSAGE, opaque=number, ext_fields=asked)))
+    while len(broker.pulls.long_polls) < count:  # noqa: ASYNC110 - the broker tells nobody of it
+        await asyncio.sleep(0)
+    await producer.send(body=b"x" * size)
+    connections = list(broker.server.connections)
+    for _turn in range(1000):
+        await asyncio.sleep(0)
+        assert max(connection.unread_bytes for connection in connections) < 10 * size
+    assert broker.pulls.long_polls.waiting.count > count // 2  # they are not answered yet
+    decoder, answers = FrameDecoder(), 0
+    while answers < count:
+        answers += len(decoder.feed(await reader.read(1 << 20)))
+    assert broker.pulls.long_polls.waiting.count == 0
+    writer.close()
+    await writer.wait_closed()
