@@ -122,6 +122,13 @@ class BrokerConfig(ServerConfig):
         "maxLongPollingTimeMills", 60_000, "Longest that a pull, POP or NOTIFICATION waits, whatever it asks for.",
         low=1, runtime=True,
     )  # fmt: skip
+    max_parked_requests: int = setting(
+        "maxParkedRequests", 100_000, "Pulls, POPs and NOTIFICATIONs that wait for a message at once.",
+        low=1, runtime=True,
+    )  # fmt: skip
+    max_parked_requests_per_connection: int = setting(
+        "maxParkedRequestsPerConnection", 1024, "And of one connection.", low=1, runtime=True
+    )
     slave_read_enable: bool = setting("slaveReadEnable", False, "Send slow consumers to a slave.", runtime=True)
     lite_pull_message_enable: bool = setting("litePullMessageEnable", True, "Serve lite pull consumers.", runtime=True)
     reject_pull_consumer_enable: bool = setting(

@@ -26,7 +26,7 @@ from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.tables.groups import GroupTable
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
-from sprocketmq.broker.tables.subscriptions import TAG, Wanted, wanted_by
+from sprocketmq.broker.tables.subscriptions import TAG, Wanted, filter_bytes, wanted_by
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import FilterError, RequestRefused
@@ -116,7 +116,7 @@ class PopProcessors:
             found = self._pop(request, header, topic, wanted)
             return found if found is not None or not late else _nothing(request)
 
-        waiting = Waiting(connection, request, again, queues)
+        waiting = Waiting(connection, request, again, queues, filter_bytes(header.exp or "", wanted))
         if header.poll_time <= 0:
             return _nothing(request)
         if not self.polls.park(waiting, header.poll_time):

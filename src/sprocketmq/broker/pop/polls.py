@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from sprocketmq.broker.pull.long_polling import LongPolls
-from sprocketmq.broker.pull.waiting_requests import strip
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.protocol.command import Command
@@ -18,15 +17,19 @@ Place = tuple[str, int]
 
 
 class Waiting:
-    """`look` answers when there is something, and, told that it is late, in any case."""
+    """`look` answers when there is something, and, told that it is late, in any case. It keeps the request's
+    fields, and a filter of `filter_bytes`.
+    """
 
     def __init__(
-        self, connection: Connection, request: Command, look: Callable[[bool], Command | None], places: Sequence[Place]
-    ) -> None:
+        self, connection: Connection, request: Command, look: Callable[[bool], Command | None],
+        places: Sequence[Place], filter_bytes: int = 0,
+    ) -> None:  # fmt: skip
         self.request = request
         self.connection = connection
         self.look = look
         self.places = places
+        self.kept_bytes = filter_bytes + sum(map(len, (request.ext_fields or {}).values()))
         self.woken = False
         self.timer: asyncio.TimerHandle | None = None
 
@@ -54,11 +57,12 @@ class PopPolls:
         """
         config = self._settings.current
         crowded = any(len(self._places.get(place, ())) >= config.pop_polling_size for place in waiting.places)
-        if crowded or len(self._waiting) >= config.max_pop_polling_size:
+        if crowded or len(self._waiting) >= config.max_pop_polling_size or self._all.is_full(waiting.connection):
             return False
-        strip(waiting.request)
+        waiting.request.body, waiting.request.ext_fields = b"", None  # of no use for the answer
         self._waiting.add(waiting)
         self._all.add(waiting.connection, waiting, self._forget)
+        self._all.kept_bytes += waiting.kept_bytes
         for place in waiting.places:
             if place not in self._places:
                 self._places[place] = set()
@@ -97,6 +101,7 @@ class PopPolls:
     def _forget(self, waiting: Waiting) -> None:
         self._waiting.discard(waiting)
         self._all.discard(waiting.connection, waiting)
+        self._all.kept_bytes -= waiting.kept_bytes
         if waiting.timer is not None:
             waiting.timer.cancel()
         for place in waiting.places:

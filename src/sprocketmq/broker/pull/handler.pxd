@@ -27,9 +27,10 @@ cdef class PullAdmission:
     cdef public int group_sys_flag
     cdef public long long broker_id
     cdef public long long slow_broker_id
+    cdef public int parked
     cdef list counters
+    cdef readonly str subscription
     cdef int _carried
-    cdef str _subscription
     cdef str _expression_type
 
     cdef bint fits(self, Command request, PullRequest pull) except -1
@@ -46,6 +47,8 @@ cdef class Parked:
     cdef public bint done
     cdef public bint answered
     cdef PullHandler _handler
+
+    cpdef object strip(self)
 
     cpdef Py_ssize_t serve(self) except -1
 

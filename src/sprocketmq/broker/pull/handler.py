@@ -77,10 +77,13 @@ class PullAdmission:
         self.topic_sys_flag = self.group_sys_flag = 0
         #: Where to pull next, and where when this broker must read from its disk.
         self.broker_id = self.slow_broker_id = 0
+        #: Pulls that wait with it.
+        self.parked = 0
         #: One for each queue; empty until the group gets its first message.
         self.counters: list[Any] = []
         self._carried = pull.sys_flag & SUBSCRIPTION
-        self._subscription = pull.subscription
+        #: The text that came along, and None when the heartbeats' one is meant, whatever came.
+        self.subscription = pull.subscription if self._carried else None
         self._expression_type = pull.expression_type
 
     def fits(self, request: Command, pull: PullRequest) -> bool:
@@ -89,7 +92,7 @@ class PullAdmission:
         if request.code == _LITE and not self.takes_lite:
             return False
         if self._carried:
-            return pull.subscription == self._subscription and pull.expression_type == self._expression_type
+            return pull.subscription == self.subscription and pull.expression_type == self._expression_type
         return pull.sub_version <= self.sub_version
 
 
@@ -110,6 +113,13 @@ class Parked:
         self.done = False
         self.answered = False
         self._handler = handler
+
+    def strip(self) -> None:
+        """Keep only what the answer needs; the text of the subscription is shared by all pulls of one admission."""
+        self.request.body = b""
+        self.request.ext_fields = None
+        self.pull.subscription = self.admission.subscription
+        self.pull.proxy_froward_client_id = None
 
     def serve(self) -> int:
         """Answer with whatever there is now; the size of the answer."""

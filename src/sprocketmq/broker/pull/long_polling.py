@@ -16,11 +16,12 @@ import heapq
 from collections.abc import Callable
 from functools import partial
 
-from sprocketmq.broker.pull.handler import Parked
-from sprocketmq.broker.pull.waiting_requests import WaitingRequests, strip
+from sprocketmq.broker.pull.handler import Parked, PullAdmission
+from sprocketmq.broker.pull.waiting_requests import WaitingRequests
 from sprocketmq.broker.pull.woken_requests import WokenRequests
 from sprocketmq.broker.tables.subscriptions import matches
 from sprocketmq.codes import ResponseCode
+from sprocketmq.errors import RequestRefused
 from sprocketmq.store.store import MessageStore
 
 #: So many deadlines of pulls that are answered already may stay in the heap; above that, half of it.
@@ -52,11 +53,15 @@ class LongPolls:
         return sum(map(len, self._queues.values()))
 
     def park(self, parked: Parked) -> None:
+        """Raises RequestRefused when too many wait already: clients ask again after a while."""
         if parked.connection.closed:
             self.answer(parked)
             return
-        strip(parked.request)
+        if self.waiting.is_full(parked.connection):
+            raise RequestRefused(ResponseCode.SYSTEM_BUSY, "[OVERLOAD]too many requests wait here for messages")
+        parked.strip()
         self.waiting.add(parked.connection, parked, self._drop)
+        self._keep_filter(parked.admission)
         key = (parked.pull.topic, parked.pull.queue_id)
         waiting = self._queues.get(key)
         if waiting is None:
@@ -140,6 +145,7 @@ class LongPolls:
         if not waiting:
             del self._queues[key]
             self._store.watch(*key, key in self._listeners)
+        self._drop_filter(parked.admission)
         self._ended += 1
         if self._ended > max(_FEW_ENDED, len(self._deadlines) // 2):
             self._deadlines[:] = [each for each in self._deadlines if not each[2].done]
@@ -151,6 +157,17 @@ class LongPolls:
         if not parked.done:
             self._end(parked)
         self.answer(parked)
+
+    def _keep_filter(self, admission: PullAdmission) -> None:
+        """Pulls of one admission share its filter."""
+        if admission.parked == 0:
+            self.waiting.kept_bytes += admission.filter_bytes
+        admission.parked += 1
+
+    def _drop_filter(self, admission: PullAdmission) -> None:
+        admission.parked -= 1
+        if admission.parked == 0:
+            self.waiting.kept_bytes -= admission.filter_bytes
 
     def _ring_at(self, deadline: float) -> None:
         if self._timer is not None:

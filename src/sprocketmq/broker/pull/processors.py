@@ -31,7 +31,7 @@ class PullProcessors:
         consumers: ConsumerTable, offsets: ConsumerOffsets, stats: Stats, moved: MovedOffsets, cold: ColdReads,
         mappings: QueueMappings, logical: LogicalRequests,
     ) -> None:  # fmt: skip
-        self.long_polls = LongPolls(store, WaitingRequests(), WokenRequests())
+        self.long_polls = LongPolls(store, WaitingRequests(settings), WokenRequests())
         self._handler = PullHandler(
             store.getter, offsets, stats, PullRules(settings, topics, groups, consumers, cold, logical),
             WithoutMessages(settings, store, offsets, consumers, stats, moved, cold, self.long_polls),

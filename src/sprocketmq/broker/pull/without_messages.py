@@ -18,7 +18,6 @@ from sprocketmq.broker.pull.cold_data import HOLD_SECONDS, ColdReads
 from sprocketmq.broker.pull.handler import Parked, PullAdmission, PullHandler
 from sprocketmq.broker.pull.long_polling import LongPolls
 from sprocketmq.broker.pull.offset_moved import MovedOffsets
-from sprocketmq.broker.pull.waiting_requests import strip
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.group_members import ConsumerTable
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
@@ -117,8 +116,8 @@ class WithoutMessages:
             remark = f"group {pull.consumer_group} reads cold data, and has read enough of it for now"
             raise RequestRefused(ResponseCode.SYSTEM_BUSY, remark)
         pull.max_msg_nums = 1
-        strip(request)
         parked = Parked(handler, connection, request, pull, admission)
+        parked.strip()
         asyncio.get_running_loop().call_later(HOLD_SECONDS, self._long_polls.answer, parked)
         return True
 

@@ -331,14 +331,17 @@ async def test_a_parked_pull_keeps_nothing_of_its_request(broker: Broker, caller
     await caller.send()
     asked = {
         "consumerGroup": "G", "topic": "T", "queueId": 0, "queueOffset": 1, "maxMsgNums": 32, "commitOffset": 0,
-        "sysFlag": SUSPEND | SUBSCRIPTION, "suspendTimeoutMillis": 30_000, "subscription": "*", "subVersion": 0,
-        "note": "x" * 10_000,
+        "sysFlag": SUSPEND | SUBSCRIPTION, "suspendTimeoutMillis": 30_000, "subscription": "A || B", "subVersion": 0,
+        "expressionType": "TAG", "note": "x" * 10_000, "proxyFrowardClientId": "y" * 10_000,
     }  # fmt: skip
+    await caller.pull(offset=1, expression="A || B")  # both share one admission
     pull = asyncio.ensure_future(caller.call(RequestCode.PULL_MESSAGE, asked, b"y" * 100_000))
     await parked(broker, pull)
     (waiting,) = (each for pulls in broker.pulls.long_polls._queues.values() for each in pulls)
     assert (waiting.request.body, waiting.request.ext_fields) == (b"", None)
-    await caller.send(body=b"new")
+    assert waiting.pull.proxy_froward_client_id is None
+    assert waiting.pull.subscription is waiting.admission.subscription
+    await caller.send(body=b"new", TAGS="A")
     assert bodies(await pull) == [b"new"]
 
 
