@@ -28,7 +28,6 @@ from sprocketmq.broker.periodic import Periodic
 from sprocketmq.broker.pull.cold_data import PERIOD_SECONDS, ColdReads
 from sprocketmq.broker.pull.offset_moved import MovedOffsets
 from sprocketmq.broker.pull.processors import PullProcessors
-from sprocketmq.broker.send.admission import SendProcessors
 from sprocketmq.broker.send.backpressure import Pressure
 from sprocketmq.broker.send.durable_acks import Acks
 from sprocketmq.broker.settings import Settings
@@ -43,7 +42,7 @@ from sprocketmq.broker.tables.queue_locks import LockProcessors, QueueLocks
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.broker.tables.sql_filters import FilterTable
 from sprocketmq.broker.tables.topics import TopicTable
-from sprocketmq.broker.wiring import MessageKinds
+from sprocketmq.broker.wiring import MessageKinds, make_sends
 from sprocketmq.config import from_properties
 from sprocketmq.filter.sql import compile_sql
 from sprocketmq.logs import Events
@@ -196,9 +195,6 @@ class Broker:
     def _add_processors(self) -> None:
         settings, store, clock = self.settings, self.store, self.clock
         unique_ids = UniqueIds(packed_host(self._host, 0)[:-4], clock.now_ms)
-        self.sends = SendProcessors(
-            settings, store, self.topics, self.acks, self.stats, self.pressure, unique_ids, clock.now_ms
-        )
         self.cold = ColdReads(settings, store, clock)
         peers = BrokerPeers(settings, self.client)
         self.logical = LogicalRequests(self.mappings, self.table, peers, self.name)
@@ -206,8 +202,6 @@ class Broker:
             settings, store, self.topics, self.groups, self.consumers, self.offsets, self.stats,
             MovedOffsets(store, clock), self.cold, self.mappings, self.logical,
         )  # fmt: skip
-        self.sends.announce = self.registration.announce
-        self.sends.add_to(self.table)
         self.pulls.add_to(self.table)
         OffsetProcessors(store, self.topics, self.groups, self.offsets).add_to(self.table)
         QueryProcessors(store).add_to(self.table)
@@ -215,13 +209,14 @@ class Broker:
         LockProcessors(self.locks).add_to(self.table)
         self._add_logical_queues(peers)
         self.kinds = MessageKinds(self)
+        self.sends = make_sends(self, unique_ids, self.logical, self.kinds.interceptors)
+        self.sends.add_to(self.table)
         admin.register(self)
 
     def _add_logical_queues(self, peers: BrokerPeers) -> None:
         """Static topics: their requests are taken before they reach the handlers of physical queues."""
         self.logical.add_to(self.table)
-        self.sends.logical = self.logical
-        self.mappings.on_change.append(lambda _topic: self.sends.close_lanes())
+        self.mappings.on_change.append(lambda _topic: self.sends.admission.forget())
         self.mapping_cleaner = MappingCleaner(self.settings, self.mappings, peers.call, self.clock)
 
     async def _open_vip_port(self) -> None:

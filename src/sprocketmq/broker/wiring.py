@@ -6,6 +6,7 @@ message that comes back, passes the delays alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sprocketmq.broker.delay.levels import Schedule
@@ -20,13 +21,18 @@ from sprocketmq.broker.pop.order import PopOrder
 from sprocketmq.broker.pop.revive import Revive
 from sprocketmq.broker.retry.consumer_retry import Retries
 from sprocketmq.broker.retry.request_reply import Replies
-from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.send.admission import SendAdmission
+from sprocketmq.broker.send.handler import SendHandler
+from sprocketmq.broker.send.message import Interceptor, Message
+from sprocketmq.broker.send.special import SpecialSends
+from sprocketmq.broker.static_topic.handler import LogicalRequests
 from sprocketmq.broker.system_topics.delivery import Deliveries
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.system_topics.topic_counts import Resting
 from sprocketmq.broker.transaction.check_back import TransactionChecks
 from sprocketmq.broker.transaction.half_messages import OpenHalves
 from sprocketmq.broker.transaction.handler import Transactions
+from sprocketmq.protocol.record.ids import UniqueIds
 from sprocketmq.store.files.config_files import delay_offsets_file
 from sprocketmq.store.log.append import PutResult
 
@@ -34,6 +40,19 @@ if TYPE_CHECKING:
     from sprocketmq.broker.broker import Broker
 
 _SAVE_TIMERS_SECONDS = 10
+
+
+def make_sends(
+    broker: Broker, unique_ids: UniqueIds, static_topics: LogicalRequests, interceptors: Iterable[Interceptor]
+) -> SendHandler:
+    """The road of sends."""
+    settings, store, stats, acks = broker.settings, broker.store, broker.stats, broker.acks
+    admission = SendAdmission(
+        settings, broker.topics, stats, broker.pressure, acks, static_topics, broker.registration.announce,
+        broker.clock.now_ms,
+    )  # fmt: skip
+    special = SpecialSends(settings, store, stats, unique_ids, interceptors)
+    return SendHandler(settings, store, admission, special, acks, unique_ids)
 
 
 class MessageKinds:
@@ -95,9 +114,9 @@ class MessageKinds:
                 self.halves.resting.saver.begin,
             ),
         ]
-        broker.sends.interceptors += [
+        self.interceptors = (
             self.retries.intercept, self.transactions.intercept, self.timed.intercept, self.schedule.intercept,
-        ]  # fmt: skip
+        )  # fmt: skip
         self.retries.add_to(broker.table)
         self.transactions.add_to(broker.table)
         self.recalls.add_to(broker.table)

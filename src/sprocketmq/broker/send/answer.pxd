@@ -1,47 +1,55 @@
-# The C types of sendanswer.py.
+# The C types of answer.py.
+from sprocketmq.hot.octets cimport blank, i64, plain_end, put, put_i32, seal
 from sprocketmq.protocol.command cimport Command
-from sprocketmq.protocol.frame.binary_header cimport digits, put_number
-from sprocketmq.hot.octets cimport blank, i64, put, put_i16, put_i32, seal, text
-from sprocketmq.protocol.requests.send cimport SendRequest
+from sprocketmq.protocol.frame.binary_header cimport decimal, digits, put_number
 from sprocketmq.store.log.append cimport PutResult
 
 import cython
 
 cdef bytes _HEX
-cdef int _LANGUAGE
-cdef int _VERSION
 
 
+@cython.final
 cdef class SendAnswers:
-    cdef bytes _prefix
-    cdef tuple _binary
-    cdef tuple _json
+    cdef AnswerForm _binary
+    cdef AnswerForm _json
 
     cpdef bytes encode(
-        self, Command request, SendRequest sent, PutResult result, Py_ssize_t key_at, Py_ssize_t key_end
+        self, Command request, int queue_id, PutResult result, bytes key, Py_ssize_t key_at, Py_ssize_t key_end,
+        bytes recall_handle,
     )
+
+
+@cython.final
+cdef class AnswerForm:
+    cdef public bytes prefix
+    cdef bytes _head
+    cdef Py_ssize_t _gap
+    cdef bytes _id_name
+    cdef bytes _queue_name
+    cdef bytes _offset_name
+    cdef bytes _told
+    cdef bytes _key_name
+    cdef bytes _handle_name
+    cdef bytes _rest
+    cdef bytes _end
+    cdef Py_ssize_t _fixed
 
     @cython.locals(
-        id_name=bytes, queue_name=bytes, offset_name=bytes, tail=bytes, ids_length=Py_ssize_t,
-        queue_digits=Py_ssize_t, offset_digits=Py_ssize_t, block=Py_ssize_t, out=bytes, p=cython.p_uchar,
-        at=Py_ssize_t,
+        gap=Py_ssize_t, number=bytes, ids_length=Py_ssize_t, queue_digits=Py_ssize_t, offset_digits=Py_ssize_t,
+        size=Py_ssize_t, out=bytes, p=cython.p_uchar, at=Py_ssize_t,
     )
-    cdef bytes binary(
-        self, int opaque, SendRequest sent, PutResult result, Py_ssize_t key_at, Py_ssize_t key_length
-    )
-
-    @cython.locals(
-        id_name=bytes, queue_name=bytes, offset_name=bytes, tail=bytes, rest=bytes, end=bytes, number=bytes,
-        ids_length=Py_ssize_t, queue_digits=Py_ssize_t, offset_digits=Py_ssize_t, header=Py_ssize_t, out=bytes,
-        p=cython.p_uchar, at=Py_ssize_t,
-    )
-    cdef bytes json(
-        self, int opaque, SendRequest sent, PutResult result, Py_ssize_t key_at, Py_ssize_t key_length
+    cdef bytes encode(
+        self, int opaque, int queue_id, PutResult result, bytes key, Py_ssize_t key_at, Py_ssize_t key_end,
+        bytes recall_handle,
     )
 
+    cdef void put_lengths(self, unsigned char* p, Py_ssize_t size, int opaque) noexcept
 
-@cython.locals(out=bytes, p=cython.p_uchar)
-cpdef str join_ids(bytes prefix, PutResult result)
+    cdef Py_ssize_t put_name(self, unsigned char* p, Py_ssize_t at, bytes name, Py_ssize_t value_length) except -1
+
+
+cpdef bytes json_text(bytes value)
 
 @cython.locals(offsets=cython.p_uchar, number=int)
 cdef Py_ssize_t put_ids(unsigned char* p, Py_ssize_t at, bytes prefix, PutResult result) except -1

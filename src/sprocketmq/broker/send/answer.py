@@ -1,124 +1,152 @@
 # cython: annotation_typing=False
-"""The answer to a send that is in the log, written in one go:
+"""The answer to a send that is stored, written in one go into a frame of the right size:
 
-binary  head  msgId=ids  queueId=n  queueOffset=n  MSG_REGION, TRACE_ON, transactionId=key
-json    the same as text
+frame  := head field(msgId, ids) field(queueId) field(queueOffset) told [field(transactionId, unique key)]
+          [field(recallHandle)] rest
+ids    := id ("," id)*      id := PREFIX offset in 16 hex digits      one for each message of a batch
+told   := MSG_REGION and TRACE_ON, the same in every answer
 
-ids := id ("," id)*      id := PREFIX offset in 16 hex digits      one for each message of a batch
+A binary field is its name, the length of its value and the value; a JSON field opens and closes with quotes, which are
+part of the names around it. So both forms are one function over two sets of names.
 """
 
 from __future__ import annotations
+
+import orjson
 
 try:
     import cython
 except ImportError:
     from sprocketmq.hot import shadow as cython
 
-from sprocketmq.codes import VERSION, LanguageCode
+from sprocketmq.codes import FLAG_RESPONSE, VERSION, LanguageCode
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.requests.send import SendRequest
 from sprocketmq.store.log.append import PutResult
 
 if not cython.compiled:
-    from sprocketmq.hot.octets import Octets, blank, i64, put, put_i16, put_i32, seal, text
-    from sprocketmq.protocol.frame.binary_header import digits, put_number
+    from sprocketmq.hot.octets import Octets, blank, i64, plain_end, put, put_i32, seal
+    from sprocketmq.protocol.frame.binary_header import decimal, digits, put_number
 
 _HEX = b"0123456789ABCDEF"
-_LANGUAGE = int(LanguageCode.PYTHON)
-_VERSION = VERSION
 
 
 class SendAnswers:
-    """`key_at` and `key_end` say where in the request's properties its unique key is."""
+    """What does not change from answer to answer is encoded once, here."""
 
     def __init__(self, id_prefix: str, region: str, trace_on: bool) -> None:
-        traced = b"true" if trace_on else b"false"
-        place = region.encode()
-        self._prefix = id_prefix.encode()
-        self._binary = (
-            b"\0\5msgId",
-            b"\0\7queueId",
-            b"\0\13queueOffset",
-            named(b"MSG_REGION", len(place)) + place + named(b"TRACE_ON", len(traced)) + traced + b"\0\15transactionId",
-        )
-        self._json = (
-            b'{"code":0,"extFields":{"msgId":"',
-            b'","queueId":"',
-            b'","queueOffset":"',
-            b'","MSG_REGION":"' + place + b'","TRACE_ON":"' + traced + b'","transactionId":"',
-            b'"},"flag":1,"language":"PYTHON","opaque":',
-            b',"serializeTypeCurrentRPC":"JSON","version":%d}' % _VERSION,
-        )
+        self._binary = binary_form(region, trace_on)
+        self._json = json_form(region, trace_on)
+        self._binary.prefix = self._json.prefix = id_prefix.encode()
 
-    def encode(self, request: Command, sent: SendRequest, result: PutResult, key_at: int, key_end: int) -> bytes:
-        if request.serialize_type == 0:
-            return self.json(request.opaque, sent, result, key_at, key_end - key_at)
-        return self.binary(request.opaque, sent, result, key_at, key_end - key_at)
+    def encode(
+        self, request: Command, queue_id: int, result: PutResult, key: bytes, key_at: int, key_end: int,
+        recall_handle: bytes | None,
+    ) -> bytes:  # fmt: skip
+        """The unique key is key[key_at:key_end]; an empty one is left out."""
+        if request.serialize_type != 0:
+            return self._binary.encode(request.opaque, queue_id, result, key, key_at, key_end, recall_handle)
+        if plain_end(key, key_at, key_end) != key_end:
+            key = json_text(key[key_at:key_end])
+            key_at, key_end = 0, len(key)
+        if recall_handle is not None:
+            recall_handle = json_text(recall_handle)
+        return self._json.encode(request.opaque, queue_id, result, key, key_at, key_end, recall_handle)
 
-    def binary(self, opaque: int, sent: SendRequest, result: PutResult, key_at: int, key_length: int) -> bytes:
-        id_name, queue_name, offset_name, tail = self._binary
-        ids_length = result.count * (len(self._prefix) + 17) - 1
-        queue_digits, offset_digits = digits(sent.queue_id), digits(result.queue_offset)
-        block = 7 + 4 + ids_length + 9 + 4 + queue_digits + 13 + 4 + offset_digits + len(tail) + 4 + key_length
-        out = blank(29 + block)
-        p = out
-        put_i32(p, 0, 25 + block)
-        put_i32(p, 4, 1 << 24 | 21 + block)
-        put_i16(p, 8, 0)
-        p[10] = _LANGUAGE
-        put_i16(p, 11, _VERSION)
-        put_i32(p, 13, opaque)
-        put_i32(p, 17, 1)
-        put_i32(p, 21, 0)
-        put_i32(p, 25, block)
-        put(p, 29, id_name, 0, 7)
-        put_i32(p, 36, ids_length)
-        at = put_ids(p, 40, self._prefix, result)
-        put(p, at, queue_name, 0, 9)
-        put_i32(p, at + 9, queue_digits)
-        at = put_number(p, at + 13, sent.queue_id, queue_digits)
-        put(p, at, offset_name, 0, 13)
-        put_i32(p, at + 13, offset_digits)
-        at = put_number(p, at + 17, result.queue_offset, offset_digits)
-        at = put_piece(p, at, tail)
-        put_i32(p, at, key_length)
-        put(p, at + 4, sent.properties, key_at, key_length)
+
+class AnswerForm:
+    """The names of one serialization; `gap` bytes between a name and its value are the value's length."""
+
+    def __init__(self, head: bytes, gap: int, names: tuple[bytes, ...], rest: tuple[bytes, bytes]) -> None:
+        self.prefix = b""
+        self._head = head
+        self._gap = gap
+        self._id_name, self._queue_name, self._offset_name, self._told, self._key_name, self._handle_name = names
+        self._rest, self._end = rest
+        self._fixed = len(head) + sum(len(name) for name in names[:4]) + 3 * gap + sum(len(part) for part in rest)
+
+    def encode(
+        self, opaque: int, queue_id: int, result: PutResult, key: bytes, key_at: int, key_end: int,
+        recall_handle: bytes | None,
+    ) -> bytes:  # fmt: skip
+        gap = self._gap
+        number = b"" if gap else decimal(opaque)  # JSON has it as text, near the end
+        ids_length = result.count * (len(self.prefix) + 17) - 1
+        queue_digits, offset_digits = digits(queue_id), digits(result.queue_offset)
+        size = self._fixed + ids_length + queue_digits + offset_digits + len(number)
+        if key_end > key_at:
+            size += len(self._key_name) + gap + key_end - key_at
+        if recall_handle is not None:
+            size += len(self._handle_name) + gap + len(recall_handle)
+        out = blank(size)
+        p = out  # compiled: a pointer into bytes that nobody has seen yet, so that they may still be written
+        at = put_piece(p, 0, self._head)
+        self.put_lengths(p, size, opaque)
+        at = put_ids(p, self.put_name(p, at, self._id_name, ids_length), self.prefix, result)
+        at = put_number(p, self.put_name(p, at, self._queue_name, queue_digits), queue_id, queue_digits)
+        at = put_number(p, self.put_name(p, at, self._offset_name, offset_digits), result.queue_offset, offset_digits)
+        at = put_piece(p, at, self._told)
+        if key_end > key_at:
+            at = self.put_name(p, at, self._key_name, key_end - key_at)
+            put(p, at, key, key_at, key_end - key_at)
+            at += key_end - key_at
+        if recall_handle is not None:
+            at = put_piece(p, self.put_name(p, at, self._handle_name, len(recall_handle)), recall_handle)
+        at = put_piece(p, put_piece(p, at, self._rest), number)
+        put_piece(p, at, self._end)
         return seal(out)
 
-    def json(self, opaque: int, sent: SendRequest, result: PutResult, key_at: int, key_length: int) -> bytes:
-        id_name, queue_name, offset_name, tail, rest, end = self._json
-        ids_length = result.count * (len(self._prefix) + 17) - 1
-        queue_digits, offset_digits = digits(sent.queue_id), digits(result.queue_offset)
-        number = b"%d" % opaque
-        header = len(id_name) + ids_length + len(queue_name) + queue_digits + len(offset_name) + offset_digits
-        header += len(tail) + key_length + len(rest) + len(number) + len(end)
-        out = blank(8 + header)
-        p = out
-        put_i32(p, 0, 4 + header)
-        put_i32(p, 4, header)
-        at = put_piece(p, 8, id_name)
-        at = put_ids(p, at, self._prefix, result)
-        at = put_piece(p, at, queue_name)
-        at = put_number(p, at, sent.queue_id, queue_digits)
-        at = put_piece(p, at, offset_name)
-        at = put_number(p, at, result.queue_offset, offset_digits)
-        at = put_piece(p, at, tail)
-        put(p, at, sent.properties, key_at, key_length)
-        at = put_piece(p, at + key_length, rest)
-        at = put_piece(p, at, number)
-        put_piece(p, at, end)
-        return seal(out)
+    def put_lengths(self, p: Octets, size: int, opaque: int) -> None:
+        put_i32(p, 0, size - 4)
+        if self._gap:
+            put_i32(p, 4, 1 << 24 | size - 8)  # the first byte names the serialization
+            put_i32(p, 13, opaque)
+            put_i32(p, 25, size - 29)
+        else:
+            put_i32(p, 4, size - 8)
+
+    def put_name(self, p: Octets, at: int, name: bytes, value_length: int) -> int:
+        """Where the value begins."""
+        put(p, at, name, 0, len(name))
+        at += len(name)
+        if self._gap:
+            put_i32(p, at, value_length)
+        return at + self._gap
 
 
-def join_ids(prefix: bytes, result: PutResult) -> str:
-    """The id of a message, or the ids of a batch."""
-    out = blank(result.count * (len(prefix) + 17))
-    p = out
-    return text(p, 0, put_ids(p, 0, prefix, result))
+def binary_form(region: str, trace_on: bool) -> AnswerForm:
+    place, traced = region.encode(), b"true" if trace_on else b"false"
+    head = bytes(10) + b"%c" % LanguageCode.PYTHON + VERSION.to_bytes(2, "big") + bytes(4)
+    head += FLAG_RESPONSE.to_bytes(4, "big") + bytes(8)  # no remark, and the length of the fields
+    told = (
+        binary_name(b"MSG_REGION") + len(place).to_bytes(4, "big") + place
+        + binary_name(b"TRACE_ON") + len(traced).to_bytes(4, "big") + traced
+    )  # fmt: skip
+    names = tuple(
+        binary_name(name) for name in (b"msgId", b"queueId", b"queueOffset", b"transactionId", b"recallHandle")
+    )
+    return AnswerForm(head, 4, (*names[:3], told, *names[3:]), (b"", b""))
+
+
+def json_form(region: str, trace_on: bool) -> AnswerForm:
+    """Each name closes the value before it; the rest closes the last one."""
+    told = b'","MSG_REGION":"%b","TRACE_ON":"%b' % (json_text(region.encode()), b"true" if trace_on else b"false")
+    names = (b'"msgId":"', b'","queueId":"', b'","queueOffset":"', told, b'","transactionId":"', b'","recallHandle":"')
+    rest = b'"},"flag":1,"language":"PYTHON","opaque":', b',"serializeTypeCurrentRPC":"JSON","version":%d}' % VERSION
+    return AnswerForm(bytes(8) + b'{"code":0,"extFields":{', 0, names, rest)
+
+
+def binary_name(name: bytes) -> bytes:
+    return len(name).to_bytes(2, "big") + name
+
+
+def json_text(value: bytes) -> bytes:
+    """What a JSON string holds, with the escapes it needs."""
+    quoted = orjson.dumps(value.decode())
+    return quoted[1 : len(quoted) - 1]
 
 
 def put_ids(p: Octets, at: int, prefix: bytes, result: PutResult) -> int:
-    """Where they end; the byte there may be overwritten as well."""
+    """Where they end; the byte there may be overwritten as well, for something always follows."""
     if result.offsets is None:
         return put_hex(p, put_piece(p, at, prefix), result.commit_offset)
     offsets: Octets = result.offsets
@@ -127,11 +155,6 @@ def put_ids(p: Octets, at: int, prefix: bytes, result: PutResult) -> int:
         p[at] = 0x2C
         at += 1
     return at - 1
-
-
-def named(name: bytes, value_length: int) -> bytes:
-    """The head of a field in a binary header."""
-    return len(name).to_bytes(2, "big") + name + value_length.to_bytes(4, "big")
 
 
 def put_hex(p: Octets, at: int, value: int) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from sprocketmq.broker.metrics.counter import Counter
 from sprocketmq.codes import ResponseCode
 from sprocketmq.logs import Events
+from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
 from sprocketmq.remoting import Connection
 from sprocketmq.store.store import MessageStore
 
@@ -113,3 +114,11 @@ class Acks:
             _, _, connection, encode, *_ = self._waiting.popleft()
             connection.reply(encode(ResponseCode.FLUSH_DISK_TIMEOUT, "the disk was not reached in time"))
         self._timer = loop.call_later(_SCAN_SECONDS, self._scan)
+
+
+def changed_answer(success: bytes, code: int, remark: str | None) -> bytes:
+    """The answer that was to be given, with another code: what it says of the message is true all the same."""
+    (answer,) = FrameDecoder().feed(success)
+    answer.code = code
+    answer.remark = remark
+    return encode_frame(answer)

@@ -1,57 +1,46 @@
-# The C types of straight.py.
+# The C types of handler.py.
 from sprocketmq.broker.metrics.counter cimport Counter
+from sprocketmq.broker.send.admitted cimport AdmittedTopics, TopicAdmission
 from sprocketmq.broker.send.answer cimport SendAnswers
+from sprocketmq.broker.send.properties cimport SentProperties, shared, stored
 from sprocketmq.protocol.command cimport Command
-from sprocketmq.hot.octets cimport blank, cut, find, put, same, seal
-from sprocketmq.protocol.requests.send cimport SendRequest, decode_send
 from sprocketmq.protocol.record.sysflag cimport TRANSACTION_MASK
+from sprocketmq.protocol.requests.send cimport SendRequest, decode_send
 from sprocketmq.store.log.append cimport Appender, PutResult
 
 import cython
 
-cdef bytes _DELAY, _TIMER, _TRANSACTION, _POP, _MULTI, _TRANSIENT, _NO_WAIT, _UNIQUE_KEY
+cdef int _ONEWAY
 
 
-cdef class Lane:
-    cdef public int queues
-    cdef public list counters
+@cython.final
+cdef class SendHandler:
+    cdef readonly object admission
+    cdef readonly object special
+    cdef AdmittedTopics _admitted
+    cdef object _settings
+    cdef object _store
+    cdef Appender _appender
+    cdef object _acks
+    cdef object _unique_ids
+    cdef SentProperties _found
+    cdef str _id_prefix
+    cdef dict _told
+    cdef bytes _added
+    cdef SendAnswers _answers
 
-
-cdef class StraightSend:
-    cdef public bint open
-    cdef public dict lanes
-    cdef readonly Appender appender
-    cdef public object detour
-    cdef public object refuse
-    cdef public object park
-    cdef public bytes suffix
-    cdef readonly SendAnswers answers
-    cdef Py_ssize_t _key_at
-    cdef Py_ssize_t _key_end
-
-    @cython.locals(sent=SendRequest, lane=Lane, counter=Counter, result=PutResult, answer=bytes)
+    @cython.locals(sent=SendRequest, admission=TopicAdmission)
     cpdef object send(self, object connection, Command request)
 
-    cdef PutResult put(self, object connection, Command request, SendRequest sent)
-
-    cdef PutResult put_batch(self, object connection, Command request, SendRequest sent)
-
-    cdef bint fits(self, SendRequest sent, Lane lane) except -1
-
-    @cython.locals(at=Py_ssize_t, stop=Py_ssize_t)
-    cdef bint scan(self, const unsigned char* p, Py_ssize_t end) except -1
-
-    @cython.locals(suffix=bytes, length=Py_ssize_t, extra=Py_ssize_t, out=bytes, p=cython.p_uchar, q=cython.p_uchar)
-    cdef bytes stored(self, bytes own)
-
     @cython.locals(
-        suffix=bytes, q=cython.p_uchar, out=bytes, p=cython.p_uchar, at=Py_ssize_t, end=Py_ssize_t, length=Py_ssize_t,
-        stop=Py_ssize_t, middle=Py_ssize_t,
+        found=SentProperties, special=bint, key=bytes, added=bytes, key_at=Py_ssize_t, key_end=Py_ssize_t, waits=bint,
+        result=PutResult, counter=Counter, frame=bytes,
     )
-    cdef bytes shared(self, bytes own)
+    cdef object put(self, object connection, Command request, SendRequest sent, TopicAdmission admission)
 
+    cdef PutResult append(self, object connection, Command request, SendRequest sent, bytes added)
 
-@cython.locals(first=cython.uchar)
-cdef bint is_special(const unsigned char* p, Py_ssize_t at, Py_ssize_t length) noexcept
+    @cython.locals(result=PutResult, counter=Counter, key=bytes, recall_handle=bytes, waits=bint, frame=bytes)
+    cdef object put_special(self, object connection, Command request, SendRequest sent)
 
-cdef bint is_plain(const unsigned char* p, Py_ssize_t at, Py_ssize_t end) noexcept
+    cdef object when_safe(self, object connection, Command request, PutResult result, Counter counter, bytes frame)

@@ -1,17 +1,20 @@
 # cython: annotation_typing=False
-"""The straight way of a send: from the frame to the log to the answer, without a detour through Python objects.
+"""Sends: SEND_MESSAGE, SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE. One road, from the frame to the log to the answer:
 
-It takes messages and batches for topics that have been admitted, with a unique key and nothing special about them,
-while the broker is not busy. All others go the `detour`, which can do everything. Where an answer waits for the disk,
-it is made at once and left with `park`.
+    frame -> SendRequest -> admitted? -> properties -> put | put_batch | special -> answer -> [wait for the disk]
 
-A message's properties are stored as they came, followed by what the broker adds. A message of a batch has its own, the
-batch's save the unique key, for each has one itself, and what the broker adds.
+admitted    a topic that has been sent to is found in `AdmittedTopics`; any other send asks `SendAdmission`, which
+            refuses or admits
+properties  one walk tells the unique key, whether the sender waits for the disk, and whether the message is special
+answer      made at once; where it waits, `Acks` keeps it until the message is safe
+
+Every message passes here, so this is compiled. What is rare is Python and is called from here: the admission, the
+interceptors of special messages, and the making of a unique key for a message that has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 try:
@@ -19,151 +22,133 @@ try:
 except ImportError:
     from sprocketmq.hot import shadow as cython
 
+from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.broker.metrics.counter import Counter
+from sprocketmq.broker.send.admission import SendAdmission
+from sprocketmq.broker.send.admitted import TopicAdmission
 from sprocketmq.broker.send.answer import SendAnswers
+from sprocketmq.broker.send.durable_acks import Acks, changed_answer
+from sprocketmq.broker.send.message import added_properties
+from sprocketmq.broker.send.properties import SentProperties
+from sprocketmq.broker.send.refusals import not_stored
+from sprocketmq.broker.send.special import SpecialSends, check_batch
+from sprocketmq.broker.settings import Settings
+from sprocketmq.codes import FLAG_ONEWAY, RequestCode, ResponseCode
+from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.record.ids import UniqueIds
+from sprocketmq.protocol.record.properties import MSG_REGION, TRACE_ON, encode_properties
 from sprocketmq.protocol.requests.send import SendRequest, decode_send
-from sprocketmq.store.log.append import Appender, PutResult
+from sprocketmq.remoting.handlers import ProcessorTable
+from sprocketmq.store.log.append import PutResult
+from sprocketmq.store.store import MessageStore
 
 if not cython.compiled:
-    from sprocketmq.hot.octets import Octets, blank, cut, find, put, same, seal
+    from sprocketmq.broker.send.properties import shared, stored
     from sprocketmq.protocol.record.sysflag import TRANSACTION_MASK
 
-#: Properties that take a message off this way, by their first letters.
-_DELAY, _TIMER, _TRANSACTION, _POP = b"DELAY\x01", b"TIMER_D", b"TRAN_MSG\x01", b"POP_CK\x01"
-_MULTI, _TRANSIENT, _NO_WAIT = b"INNER_MULTI_DISPATCH\x01", b"__RMQ.TRANSIENT.", b"WAIT\x01false"
-_UNIQUE_KEY = b"UNIQ_KEY\x01"
-
-Detour = Callable[[Any, Command, SendRequest], Any]
-#: Answers a send that the store refused.
-Refuse = Callable[[Command, PutResult], Any]
-#: Keeps the answer until the message is safe.
-Park = Callable[[Any, Command, SendRequest, PutResult, bytes, Counter], None]
+_ONEWAY = int(FLAG_ONEWAY)
 
 
-class Lane:
-    """An admitted topic: its queues, and what has been put to each."""
+class SendHandler:
+    def __init__(
+        self, settings: Settings, store: MessageStore, admission: SendAdmission, special: SpecialSends, acks: Acks,
+        unique_ids: UniqueIds,
+    ) -> None:  # fmt: skip
+        self.admission = admission
+        self.special = special
+        self._admitted = admission.admitted
+        self._settings = settings
+        self._store = store
+        self._appender = store.appender
+        self._acks = acks if acks.waits else None
+        self._unique_ids = unique_ids
+        #: What `put` finds in the message at hand. One will do for all: a send runs to its end on the loop before the
+        #: next begins, and only what it has read before the store is called is used after it.
+        self._found = SentProperties()
+        self._id_prefix = ""
+        self.configure(settings.current)
+        settings.on_change.append(self.configure)
 
-    def __init__(self, queues: int, counters: list[Counter]) -> None:
-        self.queues = queues
-        self.counters = counters
+    def add_to(self, table: ProcessorTable) -> None:
+        codes = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
+        table.add_hot(codes, self.send)
 
+    def set_store_host(self, store_host: bytes) -> None:
+        """What message ids begin with."""
+        self._id_prefix = store_host.hex().upper()
+        self.configure(self._settings.current)
 
-class StraightSend:
-    """`open` is false while every send must go the detour."""
-
-    def __init__(self, appender: Appender, detour: Detour, refuse: Refuse, park: Park | None = None) -> None:
-        self.open = True
-        self.park = park
-        self.lanes: dict[str, Lane] = {}
-        self.appender = appender
-        self.detour = detour
-        self.refuse = refuse
-        self._key_at = self._key_end = 0
-
-    def configure(self, id_prefix: str, region: str, trace_on: bool, suffix: bytes) -> None:
-        """What ids begin with, what answers carry, and what is appended to properties."""
-        self.suffix = suffix
-        self.answers = SendAnswers(id_prefix, region, trace_on)
+    def configure(self, config: BrokerConfig) -> None:
+        """Encode once what the broker adds to every message and to every answer."""
+        added = added_properties(config)
+        self._told = {MSG_REGION: added[MSG_REGION], TRACE_ON: added[TRACE_ON]}
+        self._added = encode_properties(added).encode()
+        self._answers = SendAnswers(self._id_prefix, config.region_id, config.trace_on)
 
     def send(self, connection: Any, request: Command) -> Any:
         sent = decode_send(request)
-        lane = self.lanes.get(sent.topic)
-        if lane is None or not self.open or not request.body or not self.fits(sent, lane):
-            return self.detour(connection, request, sent)
-        result = self.put_batch(connection, request, sent) if sent.batch else self.put(connection, request, sent)
+        try:
+            admission = self._admitted.topics.get(sent.topic) if self._admitted.is_open else None
+            if admission is None:
+                admission = self.admission.admit(request, sent)
+            if admission.takes is not None:
+                return admission.takes(connection, request)
+            if sent.queue_id < 0 or sent.queue_id >= admission.queues:
+                sent.queue_id = self.admission.choose_queue(sent, admission.queues)
+            answer = self.put(connection, request, sent, admission)
+        except RequestRefused as refused:  # even a refusal tells the region, and whether traces are wanted
+            return request.reply(refused.code, refused.remark, ext_fields=dict(self._told))
+        if admission.is_new:
+            return self.admission.announce_first(connection, request, answer)
+        return answer
+
+    def put(self, connection: Any, request: Command, sent: SendRequest, admission: TopicAdmission) -> Any:
+        found = self._found
+        found.read(sent.properties)
+        special = found.special or admission.special or sent.sys_flag & TRANSACTION_MASK != 0
+        if sent.batch:
+            if special:
+                check_batch(sent)
+        elif not request.body:
+            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, "the message has no body")
+        elif special:
+            return self.put_special(connection, request, sent)
+        key, added, key_at, key_end, waits = sent.properties, self._added, found.key_at, found.key_end, found.waits
+        if key_end == 0 and not sent.batch:
+            key = self._unique_ids.next().encode()
+            key_at, key_end = 0, len(key)
+            added = b"UNIQ_KEY\x01" + key + b"\x02" + added
+        result = self.append(connection, request, sent, added)
         if result.status != 0:
-            return self.refuse(request, result)  # to try it again on the detour would count it twice
-        counter = lane.counters[sent.queue_id]
+            raise not_stored(self._store, result.status)
+        counter = admission.counters[sent.queue_id]
         counter.count += result.count
         counter.size += result.size
-        answer = self.answers.encode(request, sent, result, self._key_at, self._key_end)
-        if self.park is None or request.flag != 0:  # nobody waits for the answer of a oneway send
-            return answer
-        self.park(connection, request, sent, result, answer, counter)
-        return None
+        frame = self._answers.encode(request, sent.queue_id, result, key, key_at, key_end, None)
+        return self.when_safe(connection, request, result, counter, frame) if waits else frame
 
-    def put(self, connection: Any, request: Command, sent: SendRequest) -> PutResult:
-        return self.appender.put(
-            sent.topic, sent.queue_id, sent.flag, sent.sys_flag, request.body, self.stored(sent.properties),
+    def append(self, connection: Any, request: Command, sent: SendRequest, added: bytes) -> PutResult:
+        if sent.batch:
+            return self._appender.put_batch(
+                sent.topic, sent.queue_id, sent.sys_flag, request.body, shared(sent.properties, added),
+                sent.born_timestamp, connection.peer.packed, sent.reconsume_times,
+            )  # fmt: skip
+        return self._appender.put(
+            sent.topic, sent.queue_id, sent.flag, sent.sys_flag, request.body, stored(sent.properties, added),
             sent.born_timestamp, connection.peer.packed, sent.reconsume_times, 0,
         )  # fmt: skip
 
-    def put_batch(self, connection: Any, request: Command, sent: SendRequest) -> PutResult:
-        return self.appender.put_batch(
-            sent.topic, sent.queue_id, sent.sys_flag, request.body, self.shared(sent.properties), sent.born_timestamp,
-            connection.peer.packed, sent.reconsume_times,
-        )  # fmt: skip
+    def put_special(self, connection: Any, request: Command, sent: SendRequest) -> Any:
+        result, counter, key, recall_handle, waits = self.special.put(connection, request, sent)
+        frame = self._answers.encode(request, sent.queue_id, result, key, 0, len(key), recall_handle)
+        return self.when_safe(connection, request, result, counter, frame) if waits else frame
 
-    def fits(self, sent: SendRequest, lane: Lane) -> bool:
-        """Whether there is nothing special about the message; notes where its unique key is."""
-        if sent.queue_id < 0 or sent.queue_id >= lane.queues or sent.sys_flag & TRANSACTION_MASK:
-            return False
-        return self.scan(sent.properties, len(sent.properties))
-
-    def scan(self, p: Octets, end: int) -> bool:
-        at = 0
-        self._key_at = self._key_end = 0
-        while at < end:
-            stop = find(p, 2, at, end)
-            if stop < 0:
-                stop = end
-            if is_special(p, at, stop - at):
-                return False
-            if stop - at > 9 and same(p, at, _UNIQUE_KEY, 0, 9):
-                self._key_at, self._key_end = at + 9, stop
-            at = stop + 1
-        return self._key_end > self._key_at and is_plain(p, self._key_at, self._key_end)
-
-    def stored(self, own: bytes) -> bytes:
-        suffix = self.suffix
-        length = len(own)
-        extra = 0 if own[length - 1] == 2 else 1
-        out = blank(length + extra + len(suffix))
-        p = out
-        put(p, 0, own, 0, length)
-        if extra:
-            p[length] = 2
-        put(p, length + extra, suffix, 0, len(suffix))
-        return seal(out)
-
-    def shared(self, own: bytes) -> bytes:
-        """What every message of a batch gets; pieces that are no properties are left out."""
-        suffix, q = self.suffix, own
-        out = blank(len(own) + 1 + len(suffix))
-        p = out
-        at, end, length = 0, len(own), 0
-        while at < end:
-            stop = find(q, 2, at, end)
-            if stop < 0:
-                stop = end
-            middle = find(q, 1, at, stop)
-            if at < middle < stop - 1 and not (middle == at + 8 and same(q, at, _UNIQUE_KEY, 0, 9)):
-                put(p, length, own, at, stop - at)
-                p[length + stop - at] = 2
-                length += stop - at + 1
-            at = stop + 1
-        put(p, length, suffix, 0, len(suffix))
-        return cut(p, 0, length + len(suffix))
-
-
-def is_special(p: Octets, at: int, length: int) -> bool:
-    first = p[at] if length > 6 else 0
-    if first == 0x44:  # D
-        return same(p, at, _DELAY, 0, 6)
-    if first == 0x54:  # T
-        return same(p, at, _TIMER, 0, 7) or (length > 9 and same(p, at, _TRANSACTION, 0, 9))
-    if first == 0x50:  # P
-        return same(p, at, _POP, 0, 7)
-    if first == 0x57:  # W
-        return length == 10 and same(p, at, _NO_WAIT, 0, 10)
-    if first == 0x49:  # I
-        return length > 21 and same(p, at, _MULTI, 0, 21)
-    return first == 0x5F and length > 16 and same(p, at, _TRANSIENT, 0, 16)
-
-
-def is_plain(p: Octets, at: int, end: int) -> bool:
-    """Whether a JSON string may hold the text as it is."""
-    while at < end and 0x20 <= p[at] <= 0x7E and p[at] != 0x22 and p[at] != 0x5C:
-        at += 1
-    return at == end
+    def when_safe(self, connection: Any, request: Command, result: PutResult, counter: Counter, frame: bytes) -> Any:
+        """The answer, or None while it waits for the disk. Nobody waits for the answer of a oneway send."""
+        if self._acks is None or request.flag & _ONEWAY:
+            return frame
+        self._acks.add(result.end_offset, connection, partial(changed_answer, frame), frame, counter)
+        if len(self._acks) >= self._admitted.waiting_limit:
+            self._admitted.is_open = False
+        return None

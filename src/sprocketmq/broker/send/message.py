@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sprocketmq.protocol.record.properties import WAIT, encode_properties
+from sprocketmq.broker.config import BrokerConfig
+from sprocketmq.protocol.record.properties import CLUSTER, MSG_REGION, TRACE_ON, WAIT, encode_properties
 from sprocketmq.protocol.requests.send import SendRequest
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
@@ -59,6 +60,15 @@ class Message:
             for hook in self.on_stored:
                 hook(result)
         return result
+
+
+def added_properties(config: BrokerConfig) -> dict[str, str]:
+    """What the broker adds to every message that it is sent."""
+    return {
+        MSG_REGION: config.region_id,
+        TRACE_ON: "true" if config.trace_on else "false",
+        CLUSTER: config.broker_cluster_name,
+    }
 
 
 #: Changes a message before it is stored, or raises RequestRefused.

@@ -8,6 +8,7 @@ from tests.unit.broker.conftest import StartBroker
 from tests.unit.broker.support import KEY, START_MS, Caller, FakeClock, fields, records
 
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.cluster.registration import Registration
 from sprocketmq.broker.send.backpressure import LATE_TICKS
 from sprocketmq.broker.send.message import Message
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -55,22 +56,25 @@ async def test_a_new_topic_gets_the_queues_that_were_asked_for(broker: Broker, c
 
 
 async def test_the_send_that_makes_a_topic_is_answered_when_the_nameservers_know_it(
-    broker: Broker, caller: Caller
+    start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = asyncio.Event()
 
-    async def announce() -> None:
+    async def announce(_registration: Registration) -> None:
         await known.wait()
 
+    monkeypatch.setattr(Registration, "announce", announce)
+    broker = await start_broker()
+    caller = Caller(broker)
     created = asyncio.Event()
     broker.topics.on_change.append(lambda _config: created.set())
-    broker.sends.announce = announce
     first = asyncio.ensure_future(caller.send("fresh"))
     await created.wait()
     assert (await caller.send("fresh")).code == 0  # the topic is here already: nothing more to wait for
     assert not first.done()
     known.set()
     assert (await first).code == 0
+    await caller.client.close(grace=0.1)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +183,7 @@ async def test_interceptors_see_special_messages_and_may_change_or_refuse_them(b
         if "DELAY" in message.properties:
             message.topic, message.queue_id = "elsewhere", 2
 
-    broker.sends.interceptors.append(divert)
+    broker.sends.special.interceptors.append(divert)
     await caller.send()
     answer = await caller.send(DELAY="1", queue_id=1)
     assert (fields(answer)["queueId"], fields(answer)["queueOffset"]) == ("1", "0")

@@ -1,0 +1,18 @@
+# The C types of admitted.py.
+import cython
+
+
+@cython.final
+cdef class TopicAdmission:
+    cdef readonly int queues
+    cdef readonly list counters
+    cdef readonly bint special
+    cdef readonly bint is_new
+    cdef readonly object takes
+
+
+@cython.final
+cdef class AdmittedTopics:
+    cdef public bint is_open
+    cdef public Py_ssize_t waiting_limit
+    cdef readonly dict topics
