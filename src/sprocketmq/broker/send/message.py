@@ -1,13 +1,12 @@
 """A message on its way into the store, and the place where other kinds of messages step in.
 
-Most messages go straight from the frame to the log. One with a property or flag that asks for more (a delay, a timer,
-a transaction, a retry) becomes a Message first and passes the interceptors. Each may change it, send it to another
-topic, or refuse it; the last state is what is stored.
+Most messages never become an object: they go from the frame to the log. One with a property or flag that asks for more
+(a delay, a timer, a transaction, a retry) becomes a Message first and passes the interceptors. Each may change it, send
+it to another topic, or refuse it; the last state is what is stored.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -18,11 +17,6 @@ from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
 
 TRANSACTION_BITS = 0xC
-
-#: Names at the start of a property that take a message off the straight way.
-_SPECIAL = re.compile(
-    rb"(?:^|\x02)(?:DELAY\x01|TIMER_D|TRAN_MSG\x01|POP_CK\x01|INNER_MULTI_DISPATCH\x01|__RMQ\.TRANSIENT\.)"
-)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,7 +67,3 @@ def added_properties(config: BrokerConfig) -> dict[str, str]:
 
 #: Changes a message before it is stored, or raises RequestRefused.
 Interceptor = Callable[[Message], None]
-
-
-def is_special(properties: bytes) -> bool:
-    return _SPECIAL.search(properties) is not None
