@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 
 from sprocketmq.broker.metrics.counter import Counter
 from sprocketmq.codes import ResponseCode
@@ -22,9 +21,6 @@ from sprocketmq.remoting import Connection
 from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.send")
-
-#: Makes the answer, given its code and remark.
-Encode = Callable[[int, str | None], bytes]
 
 _SCAN_SECONDS = 0.2
 
@@ -36,7 +32,7 @@ class Acks:
         self.waits = store.config.sync_flush
         self._store = store
         self._timeout = store.config.sync_flush_timeout / 1000
-        self._waiting: deque[tuple[int, float, Connection, Encode, bytes | None, Counter | None]] = deque()
+        self._waiting: deque[tuple[int, float, Connection, bytes, Counter | None]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._called = False
@@ -56,19 +52,17 @@ class Acks:
             self._timer.cancel()
         self._loop = None
 
-    def add(
-        self, end_offset: int, connection: Connection, encode: Encode, success: bytes | None = None,
-        counter: Counter | None = None,
-    ) -> None:  # fmt: skip
-        """Answer when the log is flushed up to `end_offset`: with `success`, where that is made already.
-
-        `counter` is told how long that took.
-        """
+    def add(self, end_offset: int, connection: Connection, success: bytes, counter: Counter | None = None) -> None:
+        """Answer with `success` when the log is flushed up to `end_offset`. `counter` is told how long that took."""
         assert self._loop is not None
-        self._waiting.append((end_offset, self._loop.time() + self._timeout, connection, encode, success, counter))
+        self._waiting.append((end_offset, self._loop.time() + self._timeout, connection, success, counter))
 
     def _flushed(self) -> None:
-        """Called on the flush thread."""
+        """Called on the flush thread.
+
+        `_called` and `_loop` are read here and written on the loop without a lock. That rests on the GIL: a plain
+        attribute is seen whole, and `progress` clears the flag before it looks, so at worst it is called once more.
+        """
         loop = self._loop
         if loop is not None and not self._called:
             self._called = True
@@ -88,10 +82,10 @@ class Acks:
         flushed, waiting = store.flushed_offset, self._waiting
         began = asyncio.get_running_loop().time() + self._timeout
         while waiting and waiting[0][0] <= flushed:
-            _, deadline, connection, encode, success, counter = waiting.popleft()
+            _, deadline, connection, success, counter = waiting.popleft()
             if counter is not None:
                 counter.micros += int((began - deadline) * 1e6)
-            connection.reply(encode(ResponseCode.SUCCESS, None) if success is None else success)
+            connection.reply(success)
 
     def _dispatch(self) -> None:
         """What cannot be dispatched is on disk all the same: its senders are answered, and the next put tries again."""
@@ -104,21 +98,25 @@ class Acks:
     def _fail_all(self) -> None:
         reason = str(self._store.failure)
         while self._waiting:
-            _, _, connection, encode, *_ = self._waiting.popleft()
-            connection.reply(encode(ResponseCode.SERVICE_NOT_AVAILABLE, reason))
+            self._answer_first(ResponseCode.SERVICE_NOT_AVAILABLE, reason)
 
     def _scan(self) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
         while self._waiting and self._waiting[0][1] <= now:
-            _, _, connection, encode, *_ = self._waiting.popleft()
-            connection.reply(encode(ResponseCode.FLUSH_DISK_TIMEOUT, "the disk was not reached in time"))
+            self._answer_first(ResponseCode.FLUSH_DISK_TIMEOUT, "the disk was not reached in time")
         self._timer = loop.call_later(_SCAN_SECONDS, self._scan)
 
+    def _answer_first(self, code: int, remark: str) -> None:
+        """Tell the one who waits longest that the message is not known to be safe."""
+        _, _, connection, success, _ = self._waiting.popleft()
+        connection.reply(changed_answer(success, code, remark))
 
-def changed_answer(success: bytes, code: int, remark: str | None) -> bytes:
+
+def changed_answer(success: bytes, code: int, remark: str) -> bytes:
     """The answer that was to be given, with another code: what it says of the message is true all the same."""
     (answer,) = FrameDecoder().feed(success)
     answer.code = code
     answer.remark = remark
+    answer.body = b""  # messages that POP took are given when that they were taken is safe
     return encode_frame(answer)

@@ -14,7 +14,6 @@ interceptors of special messages, and the making of a unique key for a message t
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 try:
@@ -27,7 +26,7 @@ from sprocketmq.broker.metrics.counter import Counter
 from sprocketmq.broker.send.admission import SendAdmission
 from sprocketmq.broker.send.admitted import TopicAdmission
 from sprocketmq.broker.send.answer import SendAnswers
-from sprocketmq.broker.send.durable_acks import Acks, changed_answer
+from sprocketmq.broker.send.durable_acks import Acks
 from sprocketmq.broker.send.message import added_properties
 from sprocketmq.broker.send.properties import SentProperties
 from sprocketmq.broker.send.refusals import not_stored
@@ -148,7 +147,7 @@ class SendHandler:
         """The answer, or None while it waits for the disk. Nobody waits for the answer of a oneway send."""
         if self._acks is None or request.flag & _ONEWAY:
             return frame
-        self._acks.add(result.end_offset, connection, partial(changed_answer, frame), frame, counter)
+        self._acks.add(result.end_offset, connection, frame, counter)
         if len(self._acks) >= self._admitted.waiting_limit:
             self._admitted.is_open = False
         return None

@@ -24,11 +24,7 @@ class SafeAnswers:
         end = self._store.log.max_offset
         if not self._acks.waits or request.is_oneway or end <= self._store.flushed_offset:
             return answer
-
-        def late(code: int, remark: str | None) -> bytes:
-            return encode_frame(request.reply(code, remark, ext_fields=answer.ext_fields))
-
-        self._acks.add(end, connection, late, encode_frame(answer))
+        self._acks.add(end, connection, encode_frame(answer))
         return None
 
     def send(self, connection: Connection, request: Command, answer: Command) -> None:

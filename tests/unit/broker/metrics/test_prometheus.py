@@ -15,6 +15,8 @@ from sprocketmq.broker.send.backpressure import RESERVE_BYTES, Pressure, availab
 from sprocketmq.broker.send.durable_acks import Acks
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import FlushFailed
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
 from sprocketmq.store.files.files import Disk, DiskFile
 
 
@@ -67,8 +69,8 @@ class Replies:
         self.changed.set()
 
 
-def encode(code: int, remark: str | None) -> bytes:
-    return f"{code} {remark}".encode()
+def answer(end: int) -> bytes:
+    return encode_frame(Command(0, opaque=end, flag=1, ext_fields={"queueOffset": "7"}))
 
 
 async def test_one_flush_answers_everyone_below_it_and_the_late_are_told() -> None:
@@ -76,14 +78,17 @@ async def test_one_flush_answers_everyone_below_it_and_the_late_are_told() -> No
     acks = Acks(store)  # type: ignore[arg-type]
     acks.start()
     for end in (10, 20, 30):
-        acks.add(end, replies, encode)  # type: ignore[arg-type]
+        acks.add(end, replies, answer(end))  # type: ignore[arg-type]
     store.flushed_offset = 20
     acks.progress()
-    assert replies.sent == [b"0 None"] * 2
+    assert replies.sent == [answer(10), answer(20)]
     assert store.dispatched == 1
     replies.changed.clear()
     await asyncio.wait_for(replies.changed.wait(), 60)
-    assert replies.sent[2].startswith(b"%d " % ResponseCode.FLUSH_DISK_TIMEOUT)
+    (late,) = FrameDecoder().feed(replies.sent[2])
+    assert (late.code, late.opaque, late.flag) == (ResponseCode.FLUSH_DISK_TIMEOUT, 30, 1)
+    assert late.remark
+    assert late.ext_fields == {"queueOffset": "7"}  # the message is in the log all the same
     acks.stop()
 
 
@@ -91,10 +96,11 @@ async def test_after_a_failed_flush_nothing_is_acknowledged() -> None:
     store, replies = SlowDisk(), Replies()
     acks = Acks(store)  # type: ignore[arg-type]
     acks.start()
-    acks.add(10, replies, encode)  # type: ignore[arg-type]
+    acks.add(10, replies, answer(10))  # type: ignore[arg-type]
     store.failure, store.flushed_offset = FlushFailed("the disk is gone"), 10
     acks.progress()
-    assert replies.sent == [b"%d the disk is gone" % ResponseCode.SERVICE_NOT_AVAILABLE]
+    (refused,) = FrameDecoder().feed(*replies.sent)
+    assert (refused.code, refused.remark) == (ResponseCode.SERVICE_NOT_AVAILABLE, "the disk is gone")
     acks.stop()
 
 
@@ -147,10 +153,10 @@ async def test_whatever_goes_wrong_with_the_readers_the_others_are_answered(capl
     acks = Acks(store)  # type: ignore[arg-type]
     acks.start()
     for end in (10, 20, 30):
-        acks.add(end, replies, encode)  # type: ignore[arg-type]
+        acks.add(end, replies, answer(end))  # type: ignore[arg-type]
     store.flushed_offset = 20
     acks.progress()
-    assert replies.sent == [b"0 None"] * 2
+    assert replies.sent == [answer(10), answer(20)]
     assert (len(acks), store.stalled) == (1, 1)
     assert [record.getMessage() for record in caplog.records] == ["messages not dispatched"]
     acks.stop()
