@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """The processor table: request code to handler, and the one place where an error becomes an answer.
 
 A handler runs inline, in the read that brought its request. It returns
@@ -5,8 +6,9 @@ A handler runs inline, in the read that brought its request. It returns
     bytes, list[bytes] a response frame that is already encoded, whole or in parts
     None               no answer now: a oneway request, or the handler keeps (connection, request) and later calls
                        `connection.reply` exactly once
-A hot handler is called straight from the connection's loop, as long as nobody has to be authorized.
 A slow handler is a coroutine function; it runs as a task, and there is a bound on how many run at once.
+
+Every request passes here, so this is compiled; and every handler is called in one place, whatever stands around it.
 """
 
 from __future__ import annotations
@@ -38,7 +40,6 @@ Authorize: TypeAlias = Callable[["Connection", Command], None]
 class ProcessorTable:
     def __init__(self, *, max_slow: int = 256) -> None:
         self.authorize: Authorize | None = None
-        self.hot: dict[int, Handler] = {}
         self._handlers: dict[int, Handler] = {}
         self._max_slow = max_slow
         self._slow: set[asyncio.Task[None]] = set()
@@ -46,12 +47,6 @@ class ProcessorTable:
     def add(self, code: int | Iterable[int], handler: Handler) -> None:
         for each in (code,) if isinstance(code, int) else code:
             self._handlers[int(each)] = handler
-
-    def add_hot(self, code: int | Iterable[int], handler: Handler) -> None:
-        """For the few requests that make up most of the traffic."""
-        self.add(code, handler)
-        for each in (code,) if isinstance(code, int) else code:
-            self.hot[int(each)] = handler
 
     def add_slow(self, code: int | Iterable[int], handler: SlowHandler) -> None:
         self.add(code, partial(self._start, handler))
@@ -74,11 +69,11 @@ class ProcessorTable:
         return self._answer(connection, request, None)
 
     def _answer(self, connection: Connection, request: Command, authorize: Authorize | None) -> Frame | None:
-        handler = self._handlers.get(request.code)
-        if handler is None:
-            remark = f"request code {request.code} is not supported"
-            return encode_frame(request.reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark))
         try:
+            handler = self._handlers.get(request.code)
+            if handler is None:
+                remark = f"request code {request.code} is not supported"
+                raise RequestRefused(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
             if authorize is not None:
                 authorize(connection, request)
             reply = handler(connection, request)

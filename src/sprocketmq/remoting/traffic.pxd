@@ -2,6 +2,7 @@
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.decoder cimport FrameDecoder
 from sprocketmq.remoting.calls cimport PendingCalls
+from sprocketmq.remoting.handlers cimport ProcessorTable
 
 import cython
 
@@ -19,7 +20,7 @@ cdef class Traffic:
     cdef public object _limits
     cdef int _max_in_flight
     cdef Py_ssize_t _pause_bytes
-    cdef object _table
+    cdef ProcessorTable _table
     cdef FrameDecoder _decoder
     cdef public object _loop
     cdef public PendingCalls _pending
@@ -32,14 +33,12 @@ cdef class Traffic:
     @cython.locals(commands=list, now=double)
     cpdef object data_received(self, bytes data)
 
-    @cython.locals(hot=dict, number=Py_ssize_t)
+    @cython.locals(number=Py_ssize_t)
     cpdef object _handle(self, list commands)
 
-    cdef int _take(self, Command command, dict hot) except -1
+    cdef void _take(self, Command command) except *
 
-    cpdef object _answer(self, Command request)
-
-    cdef int _answer_hot(self, object handler, Command request) except -1
+    cdef object _answer(self, Command request)
 
     cpdef object _put_frame(self, object frame)
 

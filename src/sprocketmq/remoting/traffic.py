@@ -22,7 +22,7 @@ from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
 from sprocketmq.remoting.calls import PendingCalls
-from sprocketmq.remoting.handlers import Frame, Handler, ProcessorTable, refusal
+from sprocketmq.remoting.handlers import Frame, ProcessorTable
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.peer import UNKNOWN_PEER, Peer
 
@@ -31,7 +31,6 @@ events = Events("sprocketmq.remoting.connection")
 #: Parts larger than this on average go to the kernel as they are; smaller ones are cheaper to join first.
 _LARGE_PART = 8192
 
-_NOTHING_HOT: dict[int, Handler] = {}
 _ONEWAY, _RESPONSE = int(FLAG_ONEWAY), int(FLAG_RESPONSE)
 
 
@@ -92,9 +91,8 @@ class Traffic:
 
     def _handle(self, commands: list[Command]) -> None:
         self._flush_due = True  # holds back the writes of the handlers: they join the answers of this read
-        hot = self._table.hot if self._table.authorize is None else _NOTHING_HOT
         for number in range(len(commands)):
-            self._take(commands[number], hot)
+            self._take(commands[number])
             if self._out_bytes > self._pause_bytes:
                 self._write()
                 if self.stalled_since is not None and not self.is_caller:
@@ -102,43 +100,27 @@ class Traffic:
                     break
         self._flush()
 
-    def _take(self, command: Command, hot: dict[int, Handler]) -> None:
-        handler = hot.get(command.code) if command.flag == 0 and self.in_flight < self._max_in_flight else None
-        if handler is not None:
-            self._answer_hot(handler, command)
-        elif command.flag & _RESPONSE:
+    def _take(self, command: Command) -> None:
+        if command.flag & _RESPONSE:
             self._pending.settle(command)
-        else:
-            self._answer(command)
-
-    def _answer(self, request: Command) -> None:
-        connection: Any = self
-        frame: Frame | None
-        if self.in_flight >= self._max_in_flight:
-            busy = request.reply(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{self.in_flight} requests wait")
-            frame = encode_frame(busy)
-        else:
-            frame = self._table.process(connection, request)
-        if request.flag & _ONEWAY:
+            return
+        frame = self._answer(command)
+        if command.flag & _ONEWAY:
             return
         if frame is None:
             self.in_flight += 1
+        elif type(frame) is bytes:  # as most are: here without `_put`, which a subclass of Python's must look up
+            self._out.append(frame)
+            self._out_bytes += len(frame)
         else:
             self._put_frame(frame)
 
-    def _answer_hot(self, handler: Handler, request: Command) -> None:
+    def _answer(self, request: Command) -> Frame | None:
         connection: Any = self
-        try:
-            reply = handler(connection, request)
-        except Exception as error:  # noqa: BLE001 - the table's edge, taken here to save its calls
-            reply = refusal(request, error, connection)
-        if type(reply) is bytes:
-            self._out.append(reply)
-            self._out_bytes += len(reply)
-        elif reply is None:
-            self.in_flight += 1
-        else:
-            self._put_frame(encode_frame(reply) if isinstance(reply, Command) else reply)
+        if self.in_flight >= self._max_in_flight:
+            busy = request.reply(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{self.in_flight} requests wait")
+            return encode_frame(busy)
+        return self._table.process(connection, request)
 
     # -- out ------------------------------------------------------------------------------------------------------
 

@@ -45,7 +45,7 @@ class PullProcessors:
         mappings.on_change.append(self._mapping_changed)
 
     def add_to(self, table: ProcessorTable) -> None:
-        table.add_hot((RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), self._handler.pull)
+        table.add((RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), self._handler.pull)
 
     def _mapping_changed(self, topic: str) -> None:
         self._handler.close_all()

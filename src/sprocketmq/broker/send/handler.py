@@ -71,7 +71,7 @@ class SendHandler:
 
     def add_to(self, table: ProcessorTable) -> None:
         codes = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
-        table.add_hot(codes, self.send)
+        table.add(codes, self.send)
 
     def set_store_host(self, store_host: bytes) -> None:
         """What message ids begin with."""

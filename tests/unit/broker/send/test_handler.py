@@ -13,16 +13,18 @@ from sprocketmq.broker.send.backpressure import LATE_TICKS
 from sprocketmq.broker.send.message import Message
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
+from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.record.batch import encode_batch
 from sprocketmq.protocol.record.properties import decode_properties, encode_properties
 from sprocketmq.protocol.requests.send import NAMES
+from sprocketmq.remoting import Connection, Handler, Reply
 
 
 @pytest.mark.parametrize("serialize_type", [0, 1])
 async def test_a_sent_message_is_answered_and_stored_with_what_the_broker_adds(
     broker: Broker, caller: Caller, serialize_type: int
 ) -> None:
-    for number in range(2):  # the first creates its topic, the second goes the straight way
+    for number in range(2):  # the first asks for admission, the second has it
         answer = await caller.send(body=b"hello", queue_id=3, serialize_type=serialize_type, TAGS="A", WAIT="true")
         assert (answer.code, answer.remark) == (0, None)
         found = fields(answer)
@@ -128,7 +130,7 @@ async def test_bodies_and_properties_have_their_limits(caller: Caller) -> None:
 async def test_a_batch_becomes_one_message_each(broker: Broker, caller: Caller, serialize_type: int) -> None:
     own = [encode_properties({"UNIQ_KEY": f"{n:032X}", "TAGS": "A"}).encode() for n in range(3)]
     body = encode_batch([(n, b"body %d" % n, own[n]) for n in range(3)])
-    for way in range(2):  # the first creates its topic, the second goes the straight way
+    for way in range(2):  # the first asks for admission, the second has it
         answer = await caller.send(
             body=body,
             queue_id=2,
@@ -152,7 +154,7 @@ async def test_a_batch_becomes_one_message_each(broker: Broker, caller: Caller, 
     assert broker.stats.puts["T"].count == 6
 
 
-async def test_what_is_no_property_of_a_batch_is_left_out_on_either_way(broker: Broker, caller: Caller) -> None:
+async def test_what_is_no_property_of_a_batch_is_left_out(broker: Broker, caller: Caller) -> None:
     text = f"UNIQ_KEY\x01{KEY}\x02bare\x02\x01nameless\x02empty\x01\x02K\x01v\x01w"
     body = encode_batch([(0, b"body", b"A\x01b")])
     for _way in range(2):
@@ -241,7 +243,7 @@ async def test_under_sync_flush_an_answer_means_the_message_is_on_disk(
 ) -> None:
     broker = await start_broker(flushDiskType="SYNC_FLUSH")
     caller = Caller(broker)
-    for number in range(2):  # the second goes the straight way
+    for number in range(2):  # the second is admitted already
         answer = await caller.send(body=b"safe")
         assert answer.code == ResponseCode.SUCCESS
         assert fields(answer)["queueOffset"] == str(number)
@@ -288,7 +290,7 @@ async def test_counts_are_kept_per_topic(broker: Broker, caller: Caller) -> None
 async def test_only_so_many_sends_wait_for_the_disk(start_broker: StartBroker) -> None:
     broker = await start_broker(flushDiskType="SYNC_FLUSH", sendThreadPoolQueueCapacity="1")
     caller = Caller(broker)
-    assert (await caller.send()).code == ResponseCode.SUCCESS  # the topic is known: the next goes the straight way
+    assert (await caller.send()).code == ResponseCode.SUCCESS  # the topic is admitted
     broker.store.on_progress = None  # nobody hears of the disk any more
     waiting = asyncio.ensure_future(caller.send())
     while not len(broker.acks):  # noqa: ASYNC110 - the broker has no event for it
@@ -313,3 +315,30 @@ async def test_a_refused_send_is_counted_once(broker: Broker, caller: Caller, ba
     assert answer.code == ResponseCode.MESSAGE_ILLEGAL
     assert fields(answer) == {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
     assert broker.store.appender.failed_times == 1
+
+
+async def test_a_guard_stands_before_sends_too(broker: Broker, caller: Caller) -> None:
+    def guard(handler: Handler) -> Handler:
+        def guarded(connection: Connection, request: Command) -> Reply:
+            if request.body == b"forbidden":
+                raise RequestRefused(ResponseCode.NO_PERMISSION, "not this one")
+            return handler(connection, request)
+
+        return guarded
+
+    broker.table.guard([RequestCode.SEND_MESSAGE_V2], guard)
+    assert (await caller.send()).code == ResponseCode.SUCCESS
+    assert (await caller.send(body=b"forbidden")).remark == "not this one"
+    assert broker.store.max_offset("T", 0) == 1
+
+
+async def test_a_later_wait_counts(start_broker: StartBroker) -> None:
+    broker = await start_broker(flushDiskType="SYNC_FLUSH", syncFlushTimeout="1")
+    caller = Caller(broker)
+    await caller.send()
+    broker.store.on_progress = None  # nobody hears of the disk any more
+    for wait, code in (("", ResponseCode.FLUSH_DISK_TIMEOUT), ("WAIT\x01false\x02", ResponseCode.SUCCESS)):
+        text = f"UNIQ_KEY\x01{KEY}\x02WAIT\x01false\x02WAIT\x01true\x02NO_WAIT\x01false\x02{wait}"
+        sent = dict(zip("abcdefghi", ["PG", "T", "TBW102", 4, 0, 0, START_MS, 0, text], strict=True))
+        assert (await caller.call(RequestCode.SEND_MESSAGE_V2, sent, b"body")).code == code
+    await caller.client.close(grace=0.1)
