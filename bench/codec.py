@@ -17,6 +17,7 @@ import time
 import zlib
 from collections.abc import Callable
 
+from sprocketmq.broker.send.answer import SendAnswers
 from sprocketmq.codes import SerializeType
 from sprocketmq.hot import loader
 from sprocketmq.protocol.arrow.columns import decode_columns
@@ -24,7 +25,8 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
 from sprocketmq.protocol.record.crc import body_crc
 from sprocketmq.protocol.record.record import Record, decode_record, encode_record
-from sprocketmq.protocol.requests.send import decode_send, encode_send_reply
+from sprocketmq.protocol.requests.send import decode_send
+from sprocketmq.store.log.append import PutResult
 
 ROUNDS = 7
 RUN_RECORDS = 10_000
@@ -48,14 +50,15 @@ RECORD = Record(
 )  # fmt: skip
 STORED = encode_record(RECORD)
 LARGE = bytes(range(256)) * 16
+ANSWERS = SendAnswers("7F00000100002A9F", "DefaultRegion", True)
+STORED_AT = PutResult(0, commit_offset=0x1A00, size=len(STORED), queue_offset=42, count=1)
+KEY = b"C0000202561E5FFD2B274C4719A50000"
 
 
 def send_and_reply(decoder: FrameDecoder, frame: bytes) -> None:
     (command,) = decoder.feed(frame)
     decode_send(command)
-    encode_send_reply(
-        command, 0, None, "7F00000100002A9F0000000000001A00", 1, 42, "C0000202561E5FFD2B274C4719A50000"
-    )  # fmt: skip
+    ANSWERS.encode(command, 1, STORED_AT, KEY, 0, len(KEY), None)
 
 
 def seconds(run: Callable[[], object], times: int) -> float:

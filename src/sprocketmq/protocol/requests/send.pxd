@@ -1,7 +1,6 @@
 # The C types of send.py.
 from sprocketmq.protocol.command cimport Command
-from sprocketmq.protocol.frame.binary_header cimport binary_reply, integer, is_plain, json_reply
-from sprocketmq.protocol.frame.decoder cimport encode_frame
+from sprocketmq.protocol.frame.binary_header cimport integer
 from sprocketmq.protocol.requests.fields cimport FieldwiseRequest
 from sprocketmq.hot.octets cimport cut, text
 
@@ -39,12 +38,3 @@ cdef class SendRequest(FieldwiseRequest):
 cpdef SendRequest decode_send(Command command)
 
 cdef bint is_true(const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except -1
-
-@cython.locals(pairs=list)
-cpdef bytes encode_send_reply(
-    Command request, int code, str remark, str msg_id, int queue_id, long long queue_offset, str transaction_id=*,
-    str region_id=*, bint trace_on=*, str batch_uniq_id=*, str recall_handle=*,
-)
-
-@cython.locals(fields=dict)
-cpdef bytes encode_reply(Command request, int code, str remark, list pairs)

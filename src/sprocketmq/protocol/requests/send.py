@@ -1,5 +1,5 @@
 # cython: annotation_typing=False
-"""Send requests and their replies, straight from and to the bytes of a frame.
+"""Send requests, straight from the bytes of a frame.
 
 SEND_MESSAGE spells its fields out, SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE use one letter each, `a` to `n`. A field's
 number here is the place of its letter; the first eight are required.
@@ -14,8 +14,6 @@ except ImportError:
 
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame.binary_header import binary_reply, is_plain, json_reply
-from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.protocol.requests.fields import FieldwiseRequest
 
 if not cython.compiled:
@@ -118,46 +116,3 @@ def decode_send(command: Command) -> SendRequest:
 def is_true(p: Octets, at: int, end: int) -> bool:
     """As Java's parseBoolean: `true` in any case, and nothing else."""
     return end - at == 4 and cut(p, at, end).lower() == b"true"
-
-
-def encode_send_reply(
-    request: Command,
-    code: int,
-    remark: str | None,
-    msg_id: str,
-    queue_id: int,
-    queue_offset: int,
-    transaction_id: str | None = None,
-    region_id: str = "DefaultRegion",
-    trace_on: bool = True,
-    batch_uniq_id: str | None = None,
-    recall_handle: str | None = None,
-) -> bytes:
-    """The whole reply frame, in the request's serialization."""
-    pairs = [
-        b"msgId", msg_id.encode(),
-        b"queueId", str(queue_id).encode(),
-        b"queueOffset", str(queue_offset).encode(),
-        b"MSG_REGION", region_id.encode(),
-        b"TRACE_ON", b"true" if trace_on else b"false",
-    ]  # fmt: skip
-    if transaction_id is not None:
-        pairs.append(b"transactionId")
-        pairs.append(transaction_id.encode())
-    if batch_uniq_id is not None:
-        pairs.append(b"batchUniqId")
-        pairs.append(batch_uniq_id.encode())
-    if recall_handle is not None:
-        pairs.append(b"recallHandle")
-        pairs.append(recall_handle.encode())
-    return encode_reply(request, code, remark, pairs)
-
-
-def encode_reply(request: Command, code: int, remark: str | None, pairs: list[bytes]) -> bytes:
-    """A reply without a body whose ext fields are names and values, one after the other in `pairs`."""
-    if request.serialize_type != 0:
-        return binary_reply(request.opaque, code, remark, pairs, 0)
-    if remark is None and is_plain(b"".join(pairs)):
-        return json_reply(request.opaque, code, pairs, 0)
-    fields = {pairs[index].decode(): pairs[index + 1].decode() for index in range(0, len(pairs), 2)}
-    return encode_frame(request.reply(code, remark, ext_fields=fields))

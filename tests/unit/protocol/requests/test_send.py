@@ -9,7 +9,7 @@ from sprocketmq.codes import RequestCode, SerializeType
 from sprocketmq.errors import CommandError
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
-from sprocketmq.protocol.requests.send import LETTERS, NAMES, SendRequest, decode_send, encode_send_reply
+from sprocketmq.protocol.requests.send import LETTERS, NAMES, SendRequest, decode_send
 
 SENDS = [
     entry
@@ -17,7 +17,6 @@ SENDS = [
     if (entry["code"] in (10, 310, 320) and "producerGroup" in (entry["extFields"] or {}))
     or "a" in (entry["extFields"] or {})
 ]  # fmt: skip
-REPLIES = [entry for entry in golden.cases("frames") if entry["isResponse"] and "msgId" in (entry["extFields"] or {})]
 FIELDS = {
     "a": "PG", "b": "orders", "c": "TBW102", "d": "4", "e": "-1", "f": "0", "g": "1700000000123", "h": "7",
     "i": "TAGS\x01a\x02", "j": "3", "k": "true", "l": "16", "m": "false", "n": "broker-a",
@@ -101,32 +100,3 @@ def test_the_ends_of_the_long_range(value: int) -> None:
     assert decode_send(sent({**FIELDS, "g": str(value)})).born_timestamp == value
     with pytest.raises(CommandError, match="g is not a number"):
         decode_send(sent({**FIELDS, "g": str(value + (1 if value > 0 else -1))}))
-
-
-@pytest.mark.parametrize("entry", REPLIES, ids=[entry["file"] for entry in REPLIES])
-def test_golden_replies(entry: dict[str, Any]) -> None:
-    ext = entry["extFields"]
-    request = sent(None, SerializeType[entry["serializeType"]])
-    (reply,) = FrameDecoder().feed(
-        encode_send_reply(
-            request, entry["code"], entry["remark"], ext["msgId"], int(ext["queueId"]), int(ext["queueOffset"]),
-            ext.get("transactionId"),
-        )
-    )  # fmt: skip
-    assert reply.ext_fields == {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true", **ext}
-    assert (reply.code, reply.opaque, reply.flag, reply.remark) == (entry["code"], 9, 1, entry["remark"])
-    assert reply.serialize_type == request.serialize_type
-
-
-@BOTH
-@pytest.mark.parametrize("name", ["plain", 'quo"te', "back\\slash", "new\nline", "ключ😀", "\x7f", ""])
-def test_a_reply_carries_any_text(serialize_type: int, name: str) -> None:
-    data = encode_send_reply(
-        sent(None, serialize_type), 10, f"slow: {name}", "ID", 1, 2, name, "region", False, "batch", "handle"
-    )
-    (reply,) = FrameDecoder().feed(data)
-    assert reply.remark == f"slow: {name}"
-    assert reply.ext_fields == {
-        "msgId": "ID", "queueId": "1", "queueOffset": "2", "MSG_REGION": "region", "TRACE_ON": "false",
-        "transactionId": name, "batchUniqId": "batch", "recallHandle": "handle",
-    }  # fmt: skip
