@@ -25,7 +25,6 @@ cdef class AnswerForm:
     cdef public bytes prefix
     cdef bytes _head
     cdef Py_ssize_t _gap
-    cdef bytes _id_name
     cdef bytes _queue_name
     cdef bytes _offset_name
     cdef bytes _told

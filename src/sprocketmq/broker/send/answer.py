@@ -54,15 +54,18 @@ class SendAnswers:
 
 
 class AnswerForm:
-    """The names of one serialization; `gap` bytes between a name and its value are the value's length."""
+    """The names of one serialization; `gap` bytes between a name and its value are the value's length.
+
+    The head ends with the first name, msgId: what always stands together is copied in one piece.
+    """
 
     def __init__(self, head: bytes, gap: int, names: tuple[bytes, ...], rest: tuple[bytes, bytes]) -> None:
         self.prefix = b""
         self._head = head
         self._gap = gap
-        self._id_name, self._queue_name, self._offset_name, self._told, self._key_name, self._handle_name = names
+        self._queue_name, self._offset_name, self._told, self._key_name, self._handle_name = names
         self._rest, self._end = rest
-        self._fixed = len(head) + sum(len(name) for name in names[:4]) + 3 * gap + sum(len(part) for part in rest)
+        self._fixed = len(head) + sum(len(name) for name in names[:3]) + 3 * gap + sum(len(part) for part in rest)
 
     def encode(
         self, opaque: int, queue_id: int, result: PutResult, key: bytes, key_at: int, key_end: int,
@@ -79,9 +82,8 @@ class AnswerForm:
             size += len(self._handle_name) + gap + len(recall_handle)
         out = blank(size)
         p = out  # compiled: a pointer into bytes that nobody has seen yet, so that they may still be written
-        at = put_piece(p, 0, self._head)
+        at = put_ids(p, self.put_name(p, 0, self._head, ids_length), self.prefix, result)
         self.put_lengths(p, size, opaque)
-        at = put_ids(p, self.put_name(p, at, self._id_name, ids_length), self.prefix, result)
         at = put_number(p, self.put_name(p, at, self._queue_name, queue_digits), queue_id, queue_digits)
         at = put_number(p, self.put_name(p, at, self._offset_name, offset_digits), result.queue_offset, offset_digits)
         at = put_piece(p, at, self._told)
@@ -91,8 +93,9 @@ class AnswerForm:
             at += key_end - key_at
         if recall_handle is not None:
             at = put_piece(p, self.put_name(p, at, self._handle_name, len(recall_handle)), recall_handle)
-        at = put_piece(p, put_piece(p, at, self._rest), number)
-        put_piece(p, at, self._end)
+        if gap == 0:
+            at = put_piece(p, put_piece(p, at, self._rest), number)
+            put_piece(p, at, self._end)
         return seal(out)
 
     def put_lengths(self, p: Octets, size: int, opaque: int) -> None:
@@ -116,23 +119,21 @@ class AnswerForm:
 def binary_form(region: str, trace_on: bool) -> AnswerForm:
     place, traced = region.encode(), b"true" if trace_on else b"false"
     head = bytes(10) + b"%c" % LanguageCode.PYTHON + VERSION.to_bytes(2, "big") + bytes(4)
-    head += FLAG_RESPONSE.to_bytes(4, "big") + bytes(8)  # no remark, and the length of the fields
+    head += FLAG_RESPONSE.to_bytes(4, "big") + bytes(8) + binary_name(b"msgId")  # no remark, and the fields' length
     told = (
         binary_name(b"MSG_REGION") + len(place).to_bytes(4, "big") + place
         + binary_name(b"TRACE_ON") + len(traced).to_bytes(4, "big") + traced
     )  # fmt: skip
-    names = tuple(
-        binary_name(name) for name in (b"msgId", b"queueId", b"queueOffset", b"transactionId", b"recallHandle")
-    )
-    return AnswerForm(head, 4, (*names[:3], told, *names[3:]), (b"", b""))
+    names = tuple(binary_name(name) for name in (b"queueId", b"queueOffset", b"transactionId", b"recallHandle"))
+    return AnswerForm(head, 4, (*names[:2], told, *names[2:]), (b"", b""))
 
 
 def json_form(region: str, trace_on: bool) -> AnswerForm:
     """Each name closes the value before it; the rest closes the last one."""
     told = b'","MSG_REGION":"%b","TRACE_ON":"%b' % (json_text(region.encode()), b"true" if trace_on else b"false")
-    names = (b'"msgId":"', b'","queueId":"', b'","queueOffset":"', told, b'","transactionId":"', b'","recallHandle":"')
+    names = (b'","queueId":"', b'","queueOffset":"', told, b'","transactionId":"', b'","recallHandle":"')
     rest = b'"},"flag":1,"language":"PYTHON","opaque":', b',"serializeTypeCurrentRPC":"JSON","version":%d}' % VERSION
-    return AnswerForm(bytes(8) + b'{"code":0,"extFields":{', 0, names, rest)
+    return AnswerForm(bytes(8) + b'{"code":0,"extFields":{"msgId":"', 0, names, rest)
 
 
 def binary_name(name: bytes) -> bytes:
