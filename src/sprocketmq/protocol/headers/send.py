@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sprocketmq.protocol.fields import Long, wire
 from sprocketmq.protocol.header import TopicRequestHeader
+from sprocketmq.protocol.requests.send import LETTER_OF
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,20 +32,20 @@ class SendMessageRequestHeader(TopicRequestHeader):
 class SendMessageRequestHeaderV2(TopicRequestHeader):
     """310 SEND_MESSAGE_V2, 320 SEND_BATCH_MESSAGE, 325 SEND_REPLY_MESSAGE_V2."""
 
-    producer_group: str = wire("a")
-    topic: str = wire("b")
-    default_topic: str = wire("c")
-    default_topic_queue_nums: int = wire("d")
-    queue_id: int = wire("e")
-    sys_flag: int = wire("f")
-    born_timestamp: Long = wire("g")
-    flag: int = wire("h")
-    properties: str | None = wire("i", default=None)
-    reconsume_times: int | None = wire("j", default=None)
-    unit_mode: bool | None = wire("k", default=None)
-    max_reconsume_times: int | None = wire("l", default=None)
-    batch: bool | None = wire("m", default=None)
-    broker_name: str | None = wire("n", default=None)
+    producer_group: str = wire(LETTER_OF["producerGroup"])
+    topic: str = wire(LETTER_OF["topic"])
+    default_topic: str = wire(LETTER_OF["defaultTopic"])
+    default_topic_queue_nums: int = wire(LETTER_OF["defaultTopicQueueNums"])
+    queue_id: int = wire(LETTER_OF["queueId"])
+    sys_flag: int = wire(LETTER_OF["sysFlag"])
+    born_timestamp: Long = wire(LETTER_OF["bornTimestamp"])
+    flag: int = wire(LETTER_OF["flag"])
+    properties: str | None = wire(LETTER_OF["properties"], default=None)
+    reconsume_times: int | None = wire(LETTER_OF["reconsumeTimes"], default=None)
+    unit_mode: bool | None = wire(LETTER_OF["unitMode"], default=None)
+    max_reconsume_times: int | None = wire(LETTER_OF["maxReconsumeTimes"], default=None)
+    batch: bool | None = wire(LETTER_OF["batch"], default=None)
+    broker_name: str | None = wire(LETTER_OF["brokerName"], default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,28 @@
 # The C types of send.py.
+from sprocketmq.hot.octets cimport cut, text
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.binary_header cimport integer
 from sprocketmq.protocol.requests.fields cimport FieldwiseRequest
-from sprocketmq.hot.octets cimport cut, text
 
 import cython
+
+cdef enum:
+    PRODUCER_GROUP = 0
+    TOPIC = 1
+    DEFAULT_TOPIC = 2
+    DEFAULT_TOPIC_QUEUE_NUMS = 3
+    QUEUE_ID = 4
+    SYS_FLAG = 5
+    BORN_TIMESTAMP = 6
+    FLAG = 7
+    PROPERTIES = 8
+    RECONSUME_TIMES = 9
+    UNIT_MODE = 10
+    MAX_RECONSUME_TIMES = 11
+    BATCH = 12
+    BROKER_NAME = 13
+    FIELD_COUNT = 14
+    LETTER_A = 97
 
 cdef dict _NUMBER_OF
 cdef int _LONG_NAMES

@@ -1,8 +1,9 @@
 # cython: annotation_typing=False
-"""Send requests, straight from the bytes of a frame.
+"""Send requests, from and to the bytes of a frame.
 
-SEND_MESSAGE spells its fields out, SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE use one letter each, `a` to `n`. A field's
-number here is the place of its letter; the first eight are required.
+SEND_MESSAGE spells its fields out, SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE use one letter each, `a` to `n`. `NAME_OF` is
+the only list of them: from it come this decoder, the encoder (`send_frame.py`) and the declared header. The number of a
+field is the place of its letter; the first eight are required.
 """
 
 from __future__ import annotations
@@ -20,13 +21,32 @@ if not cython.compiled:
     from sprocketmq.hot.octets import Octets, cut, text
     from sprocketmq.protocol.frame.binary_header import integer
 
-NAMES = (
-    "producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag",
-    "properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch", "brokerName",
-)  # fmt: skip
-LETTERS = tuple("abcdefghijklmn")
+    # C's are an enum: with numbers that the compiler knows, `take` is a jump table.
+    PRODUCER_GROUP, TOPIC, DEFAULT_TOPIC, DEFAULT_TOPIC_QUEUE_NUMS, QUEUE_ID, SYS_FLAG, BORN_TIMESTAMP, FLAG = range(8)
+    PROPERTIES, RECONSUME_TIMES, UNIT_MODE, MAX_RECONSUME_TIMES, BATCH, BROKER_NAME = range(8, 14)
+    FIELD_COUNT, LETTER_A = 14, 97
 
-_NUMBER_OF = {name.encode(): number for number, name in enumerate(NAMES)}
+NAME_OF = {
+    PRODUCER_GROUP: "producerGroup",
+    TOPIC: "topic",
+    DEFAULT_TOPIC: "defaultTopic",
+    DEFAULT_TOPIC_QUEUE_NUMS: "defaultTopicQueueNums",
+    QUEUE_ID: "queueId",
+    SYS_FLAG: "sysFlag",
+    BORN_TIMESTAMP: "bornTimestamp",
+    FLAG: "flag",
+    PROPERTIES: "properties",
+    RECONSUME_TIMES: "reconsumeTimes",
+    UNIT_MODE: "unitMode",
+    MAX_RECONSUME_TIMES: "maxReconsumeTimes",
+    BATCH: "batch",
+    BROKER_NAME: "brokerName",
+}
+NAMES = tuple(NAME_OF.values())
+LETTERS = tuple(chr(LETTER_A + number) for number in NAME_OF)
+LETTER_OF = dict(zip(NAMES, LETTERS, strict=True))
+
+_NUMBER_OF = {name.encode(): number for number, name in NAME_OF.items()}
 _LONG_NAMES = int(RequestCode.SEND_MESSAGE)
 _BATCH = int(RequestCode.SEND_BATCH_MESSAGE)
 
@@ -70,35 +90,35 @@ class SendRequest(FieldwiseRequest):
     def number_of(self, p: Octets, at: int, end: int) -> int:
         if self.long_names:
             return _NUMBER_OF.get(cut(p, at, end), -1)
-        number = p[at] - 97 if end - at == 1 else -1
-        return number if 0 <= number < 14 else -1
+        number = p[at] - LETTER_A if end - at == 1 else -1
+        return number if 0 <= number < FIELD_COUNT else -1
 
     def take(self, number: int, p: Octets, at: int, end: int) -> None:
-        if number == 0:
+        if number == PRODUCER_GROUP:
             self.producer_group = text(p, at, end)
-        elif number == 1:
+        elif number == TOPIC:
             self.topic = text(p, at, end)
-        elif number == 2:
+        elif number == DEFAULT_TOPIC:
             self.default_topic = text(p, at, end)
-        elif number == 3:
+        elif number == DEFAULT_TOPIC_QUEUE_NUMS:
             self.default_topic_queue_nums = integer(p, at, end, 32)
-        elif number == 4:
+        elif number == QUEUE_ID:
             self.queue_id = integer(p, at, end, 32)
-        elif number == 5:
+        elif number == SYS_FLAG:
             self.sys_flag = integer(p, at, end, 32)
-        elif number == 6:
+        elif number == BORN_TIMESTAMP:
             self.born_timestamp = integer(p, at, end, 64)
-        elif number == 7:
+        elif number == FLAG:
             self.flag = integer(p, at, end, 32)
-        elif number == 8:
+        elif number == PROPERTIES:
             self.properties = cut(p, at, end)
-        elif number == 9:
+        elif number == RECONSUME_TIMES:
             self.reconsume_times = integer(p, at, end, 32)
-        elif number == 10:
+        elif number == UNIT_MODE:
             self.unit_mode = is_true(p, at, end)
-        elif number == 11:
+        elif number == MAX_RECONSUME_TIMES:
             self.max_reconsume_times = integer(p, at, end, 32)
-        elif number == 12:
+        elif number == BATCH:
             self.batch = is_true(p, at, end)
         else:
             self.broker_name = text(p, at, end)
