@@ -8,13 +8,14 @@ rocketmqs://...     the same with TLS, as is ?tls=true; tls_ca=FILE trusts that 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sprocketmq.errors import ConfigError
+from sprocketmq.protocol.signing import with_signature
 
 if TYPE_CHECKING:
     import ssl
@@ -35,6 +36,12 @@ class Credentials:
     """What signs; shown nowhere."""
     token: str | None = field(default=None, repr=False)
     """Of temporary credentials."""
+
+    def sign(self, fields: Mapping[str, str], body: bytes | bytearray) -> dict[str, str]:
+        """The header fields of a request, with its signature."""
+        return with_signature(
+            fields, body, access_key=self.access_key, secret_key=self.secret_key, security_token=self.token
+        )
 
 
 class Connecting(TypedDict, total=False):

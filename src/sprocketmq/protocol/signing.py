@@ -16,7 +16,7 @@ SIGNATURE = "Signature"
 SECURITY_TOKEN = "SecurityToken"
 
 
-def signed_content(ext_fields: Mapping[str, str], body: bytes, *, unsigned: Collection[str] = ()) -> bytes:
+def signed_content(ext_fields: Mapping[str, str], body: bytes | bytearray, *, unsigned: Collection[str] = ()) -> bytes:
     """The bytes that are signed. `unsigned` names further fields that a peer leaves out."""
     keys = sorted(key for key in ext_fields if key != SIGNATURE and key not in unsigned)
     return "".join([ext_fields[key] for key in keys]).encode() + body
@@ -27,8 +27,9 @@ def sign(content: bytes, secret_key: str) -> str:
 
 
 def with_signature(
-    ext_fields: Mapping[str, str], body: bytes, *, access_key: str, secret_key: str, security_token: str | None = None
-) -> dict[str, str]:
+    ext_fields: Mapping[str, str], body: bytes | bytearray, *, access_key: str, secret_key: str,
+    security_token: str | None = None,
+) -> dict[str, str]:  # fmt: skip
     """`ext_fields` with the caller's key and its signature added."""
     fields = {**ext_fields, ACCESS_KEY: access_key}
     if security_token is not None:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 events = Events("sprocketmq.remoting.connection")
 
-#: So many requests are worth a write of their own: the peer begins with them while we go on.
-_MANY_PARTS = 32
 #: Why a connection has ended that nobody used: no news.
 IDLE = "idle"
 #: A call that had less time than this says nothing about its connection.
@@ -64,26 +62,6 @@ class Connection(Traffic, asyncio.Protocol):
 
     async def call(self, command: Command, timeout: float) -> Command:
         return await self.request(command, timeout)
-
-    def expect(self, timeout: float) -> tuple[int, asyncio.Future[Command]]:
-        """As `request`, for a caller that encodes by itself: the number its frame must have, and the future.
-
-        The connection is open; the frame follows by `put` or `put_now`.
-        """
-        return self._pending.add(timeout)
-
-    def put(self, frame: bytes) -> None:
-        """Write a frame, with others that are written in this turn of the loop; enough of them leave before its end."""
-        self._put(frame)
-        if len(self._out) >= _MANY_PARTS:
-            self._write()
-
-    def put_now(self, parts: list[bytes | bytearray]) -> None:
-        """Write a frame, in parts, without waiting for the end of this turn: the peer begins while we go on."""
-        for part in parts:
-            self._put(part)
-        if self._out:
-            self._write()
 
     def send(self, command: Command) -> None:
         """Send a oneway request: nobody answers it. On a closed connection it is dropped, as on a broken wire."""

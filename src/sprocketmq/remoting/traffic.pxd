@@ -6,7 +6,7 @@ from sprocketmq.remoting.handlers cimport ProcessorTable
 
 import cython
 
-cdef int _LARGE_PART, _ONEWAY, _RESPONSE
+cdef int _MANY_PARTS, _LARGE_PART, _ONEWAY, _RESPONSE
 
 
 cdef class Traffic:

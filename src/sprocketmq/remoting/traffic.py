@@ -28,6 +28,9 @@ from sprocketmq.remoting.peer import UNKNOWN_PEER, Peer
 
 events = Events("sprocketmq.remoting.connection")
 
+#: So many requests are worth a write of their own: the peer begins with them while we go on.
+_MANY_PARTS = 32
+
 #: Parts larger than this on average go to the kernel as they are; smaller ones are cheaper to join first.
 _LARGE_PART = 8192
 
@@ -121,6 +124,32 @@ class Traffic:
             busy = request.reply(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{self.in_flight} requests wait")
             return encode_frame(busy)
         return self._table.process(connection, request)
+
+    # -- requests that their callers encode -----------------------------------------------------------------------
+
+    def expect(self, timeout: float) -> tuple[int, asyncio.Future[Command]]:
+        """As `request`, for a caller that encodes by itself: the number its frame must have, and the future.
+
+        The connection is open; the frame follows by `put` or `put_now`.
+        """
+        return self._pending.add(timeout)
+
+    def next_opaque(self) -> int:
+        """The number of a oneway request that its caller encodes."""
+        return self._pending.next_opaque()
+
+    def put(self, frame: bytes) -> None:
+        """Write a frame, with others that are written in this turn of the loop; enough of them leave before its end."""
+        self._put(frame)
+        if len(self._out) >= _MANY_PARTS:
+            self._write()
+
+    def put_now(self, parts: list[bytes | bytearray]) -> None:
+        """Write a frame, in parts, without waiting for the end of this turn: the peer begins while we go on."""
+        for part in parts:
+            self._put(part)
+        if self._out:
+            self._write()
 
     # -- out ------------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.record import Record, encode_record
+from sprocketmq.protocol.requests.send_frame import Sign
 from sprocketmq.remoting.connection import Connection
 
 NAMESERVER = "nameserver:9876"
@@ -38,8 +39,9 @@ class FakeTransport:
         self.hold: asyncio.Event | None = None
         self.tasks: list[asyncio.Task[None]] = []
 
-    #: Whether requests may be written without `call`, as they may to a broker that is connected.
-    is_straight = False
+    #: Whether brokers are connected; when not, they are as often as somebody connects.
+    is_connected = False
+    sign: Sign | None = None
 
     async def call(self, address: str, command: Command, timeout: float) -> Command:
         self.asked.append((address, command))
@@ -53,8 +55,12 @@ class FakeTransport:
     async def oneway(self, address: str, command: Command) -> None:
         self.asked.append((address, command))
 
-    def straight(self, address: str) -> Connection | None:
-        return cast(Connection, FakeConnection(self, address)) if self.is_straight else None
+    def connected(self, address: str) -> Connection | None:
+        return cast(Connection, FakeConnection(self, address)) if self.is_connected else None
+
+    async def connect(self, address: str, timeout: float) -> Connection:
+        await asyncio.sleep(0)
+        return cast(Connection, FakeConnection(self, address))
 
     def failure(self, address: str, error: RemotingError, timeout: float) -> ClientError:
         return TimedOut(str(error)) if isinstance(error, RequestTimeout) else Unreachable(address, str(error))
@@ -72,6 +78,8 @@ class FakeTransport:
 class FakeConnection:
     """For callers that encode by themselves; answers as its transport does."""
 
+    closed = False
+
     def __init__(self, transport: FakeTransport, address: str) -> None:
         self._transport, self._address = transport, address
         self._calls: dict[int, tuple[asyncio.Future[Command], float]] = {}
@@ -81,11 +89,17 @@ class FakeConnection:
         self._calls[len(self._calls)] = (future, timeout)
         return len(self._calls) - 1, future
 
+    def next_opaque(self) -> int:
+        return 0
+
     def put_now(self, parts: list[bytes]) -> None:
         self.put(b"".join(parts))
 
     def put(self, frame: bytes) -> None:
         (command,) = FrameDecoder().feed(frame)
+        if command.is_oneway:
+            self._transport.asked.append((self._address, command))
+            return
         future, timeout = self._calls[command.opaque]
         self._transport.tasks.append(asyncio.ensure_future(self._answer(command, future, timeout)))
 

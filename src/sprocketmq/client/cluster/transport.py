@@ -12,7 +12,7 @@ from sprocketmq.client.errors import ClientError, Closed, Offline, TimedOut, Unr
 from sprocketmq.client.options import ClientOptions
 from sprocketmq.errors import ConnectFailed, ConnectionLost, RemotingError, RequestTimeout
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.signing import with_signature
+from sprocketmq.protocol.requests.send_frame import Sign
 from sprocketmq.remoting.client import RemotingClient
 from sprocketmq.remoting.connection import IDLE, Connection
 from sprocketmq.remoting.handlers import ProcessorTable
@@ -32,8 +32,17 @@ class Transport(Protocol):
 
     async def oneway(self, address: str, command: Command) -> None: ...
 
-    def straight(self, address: str) -> Connection | None:
-        """The connection to `address`, for a caller that encodes its requests; None when it must go by `call`."""
+    def connected(self, address: str) -> Connection | None:
+        """The open connection to `address`, for a caller that encodes its requests; None while there is none."""
+        ...
+
+    async def connect(self, address: str, timeout: float) -> Connection:
+        """As `connected`, made when there is none. Raises TimedOut, Unreachable or Closed."""
+        ...
+
+    @property
+    def sign(self) -> Sign | None:
+        """Signs requests that callers encode; None where no signature is wanted."""
         ...
 
     def failure(self, address: str, error: RemotingError, timeout: float) -> ClientError:
@@ -50,34 +59,43 @@ class RemotingTransport:
         self, options: ClientOptions, handlers: ProcessorTable, on_connected: Callable[[str], None] | None = None
     ) -> None:
         self._remoting = RemotingClient(handlers, ssl=options.ssl, connect_timeout=options.connect_timeout)
-        self._credentials = options.credentials
+        self.sign = None if options.credentials is None else options.credentials.sign
         self._on_connected = on_connected
         self._closed = False
         self._lost: set[str] = set()
 
     async def call(self, address: str, command: Command, timeout: float) -> Command:
         self._sign(command)
+        connection = self._remoting.connected(address)
+        if connection is None:
+            loop = asyncio.get_running_loop()
+            deadline = loop.time() + timeout
+            connection = await self.connect(address, timeout)
+            timeout = max(deadline - loop.time(), 0.001)
         try:
-            connection = self._remoting.connected(address)
-            if connection is None:
-                loop = asyncio.get_running_loop()
-                deadline = loop.time() + timeout
-                connection = await self._connect(address, timeout)
-                timeout = max(deadline - loop.time(), 0.001)
             return await connection.request(command, timeout)
-        except (RequestTimeout, ConnectFailed, ConnectionLost) as error:
+        except (RequestTimeout, ConnectionLost) as error:
             raise self.failure(address, error, timeout) from None
 
     async def oneway(self, address: str, command: Command) -> None:
         self._sign(command)
-        try:
-            connection = self._remoting.connected(address) or await self._connect(address, _ONEWAY_S)
-            connection.send(command)
-        except (ConnectFailed, ConnectionLost) as error:
-            raise self.failure(address, error, _ONEWAY_S) from None
+        (self._remoting.connected(address) or await self.connect(address, _ONEWAY_S)).send(command)
 
-    def straight(self, address: str) -> Connection | None:
-        return None if self._credentials is not None else self._remoting.connected(address)
+    def connected(self, address: str) -> Connection | None:
+        return self._remoting.connected(address)
+
+    async def connect(self, address: str, timeout: float) -> Connection:
+        try:
+            async with asyncio.timeout(timeout):
+                connection = await self._remoting.connect(address)
+        except TimeoutError:
+            raise TimedOut(f"no connection to {address} within {timeout:.3g} s") from None
+        except (ConnectFailed, ConnectionLost) as error:
+            raise self.failure(address, error, timeout) from None
+        self._watch(address, connection)
+        if self._on_connected is not None:
+            self._on_connected(address)
+        return connection
 
     def failure(self, address: str, error: RemotingError, timeout: float) -> ClientError:
         if isinstance(error, RequestTimeout):
@@ -89,17 +107,6 @@ class RemotingTransport:
     async def close(self) -> None:
         self._closed = True
         await self._remoting.close()
-
-    async def _connect(self, address: str, timeout: float) -> Connection:
-        try:
-            async with asyncio.timeout(timeout):
-                connection = await self._remoting.connect(address)
-        except TimeoutError:
-            raise TimedOut(f"no connection to {address} within {timeout:.3g} s") from None
-        self._watch(address, connection)
-        if self._on_connected is not None:
-            self._on_connected(address)
-        return connection
 
     def _watch(self, address: str, connection: Connection) -> None:
         """That a connection is lost and made again is news: what happens meanwhile can be told by it."""
@@ -117,12 +124,8 @@ class RemotingTransport:
             log.warning("connection lost address=%s reason=%s", address, gone.end_reason)
 
     def _sign(self, command: Command) -> None:
-        keys = self._credentials
-        if keys is not None:
-            command.ext_fields = with_signature(
-                command.ext_fields or {}, command.body, access_key=keys.access_key, secret_key=keys.secret_key,
-                security_token=keys.token,
-            )  # fmt: skip
+        if self.sign is not None:
+            command.ext_fields = self.sign(command.ext_fields or {}, command.body)
 
 
 class NameServers:

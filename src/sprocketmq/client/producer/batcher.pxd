@@ -1,4 +1,4 @@
-# The C types of batching.py.
+# The C types of batcher.py.
 from sprocketmq.client.producer.accumulator cimport Accumulator
 from sprocketmq.client.message cimport Message
 from sprocketmq.client.producer.receipts cimport Outcome, ReceiptFuture, future_of

@@ -20,8 +20,8 @@ from sprocketmq.client.cluster.tasks import BackgroundTasks
 from sprocketmq.client.errors import ClientError, Closed, InvalidMessage, Overloaded
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.producer.accumulator import MAX_MESSAGES, Accumulator
-from sprocketmq.client.producer.delivery import Delivery, Parcel
-from sprocketmq.client.producer.encoder import Encoder
+from sprocketmq.client.producer.delivery import ClosedBatch, Delivery
+from sprocketmq.client.producer.encoder import Encoder, property_text
 from sprocketmq.client.producer.queue_selectors import by_sharding_key
 from sprocketmq.client.producer.receipts import Outcome, ReceiptFuture, future_of
 from sprocketmq.client.producer.sender import Sender
@@ -75,7 +75,7 @@ class Batcher:
         self._is_observed = sender.is_observed
         self._loop = asyncio.get_running_loop()
         self._topics: dict[str, _Topic] = {}
-        self._delivery = Delivery(sender, encoder, settings)
+        self._delivery = Delivery(sender, encoder)
         self._tasks = BackgroundTasks()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -158,17 +158,17 @@ class Batcher:
     def _submit_observed(self, topic: _Topic, message: Message) -> ReceiptFuture:
         """Tell the hooks, and let the properties that they add travel with the message."""
         kind = "normal" if message.sharding_key is None else "order"
-        context = self._sender.begin(message.topic, (message,), kind)
-        extra = "" if context is None else self._encoder.property_text(context.properties)
+        hooks = self._sender.hooks
+        context = hooks.begin(message.topic, (message,), kind)
 
         def settled(done: ReceiptFuture) -> None:
             error = Closed("cancelled") if done.cancelled() else done.exception()
-            self._sender.end(context, None if error else done.result(), error)
+            hooks.end(context, None if error else done.result(), error)
 
         try:
-            future = self._add_keyed(topic, message, extra, None)
+            future = self._add_keyed(topic, message, property_text(context.properties), None)
         except BaseException as error:
-            self._sender.end(context, error=error)
+            hooks.end(context, error=error)
             raise
         future.add_done_callback(settled)
         return future
@@ -265,7 +265,7 @@ class Batcher:
         passed: set[MessageQueue] = set()  # a later batch must not overtake one that is held for its queue
         while topic.ready:
             batch = topic.ready.popleft()
-            queue = batch.queue or (self._sender.next_queue(topic.name, free) if free else None)
+            queue = batch.queue or (self._sender.next_queue(topic.route, free) if free else None)
             if queue is None or queue in topic.busy or queue in passed:
                 held.append(batch)
                 passed.update(() if queue is None else (queue,))
@@ -275,11 +275,13 @@ class Batcher:
                 free.remove(queue)
             done = functools.partial(self._delivered, topic, batch, queue)
             body, is_bound = batch.content.close(), batch.queue is not None
-            self._delivery.start(Parcel(body, topic.route, queue, is_bound, batch.deadline, done))
+            self._delivery.start(ClosedBatch(body, topic.route, queue, is_bound, batch.deadline, done))
         topic.ready = held
 
-    def _delivered(self, topic: _Topic, batch: _Batch, queue: MessageQueue, outcome: SendReceipt | ClientError) -> None:
-        if isinstance(outcome, ClientError):
+    def _delivered(
+        self, topic: _Topic, batch: _Batch, queue: MessageQueue, outcome: SendReceipt | BaseException
+    ) -> None:
+        if isinstance(outcome, BaseException):
             self._fail(batch, outcome)
         else:
             batch.outcome.settle(batch.content.receipts(outcome))
@@ -288,7 +290,7 @@ class Batcher:
         topic.route = self._sender.instance.routes.known(topic.name) or topic.route
         self._pump(topic)
 
-    def _fail(self, batch: _Batch, error: ClientError) -> None:
+    def _fail(self, batch: _Batch, error: BaseException) -> None:
         batch.outcome.fail(error)
         self._release(batch.content.count, batch.content.body_bytes)
 

@@ -1,6 +1,8 @@
-"""A closed batch on its way to its queue: straight when that way is open; otherwise, or again, with care.
+"""A closed batch on its way to its queue.
 
-A batch that belongs to one queue is sent there until its deadline. Another goes elsewhere when its first queue fails.
+It is written at once when its broker is connected, so that the broker stores it while the next batch grows; a task
+awaits the answer. A batch that belongs to one queue is sent there until its deadline. Another goes elsewhere when its
+first queue fails.
 """
 
 from __future__ import annotations
@@ -11,24 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sprocketmq.client.cluster.route import Route
-from sprocketmq.client.cluster.tasks import BackgroundTasks
-from sprocketmq.client.errors import ClientError, Closed
+from sprocketmq.client.errors import ClientError, Closed, Unreachable
 from sprocketmq.client.message import SendReceipt
-from sprocketmq.client.producer.encoder import BATCH_PROPERTIES, Encoder, Outgoing, now_ms
-from sprocketmq.client.producer.send_answer import receipt_of
-from sprocketmq.client.producer.sender import Sender
-from sprocketmq.client.producer.straight import Lane
-from sprocketmq.client.settings import ProducerSettings
-from sprocketmq.errors import RemotingError
-from sprocketmq.protocol.command import Command
+from sprocketmq.client.producer.encoder import Encoder
+from sprocketmq.client.producer.sender import PendingSend, Sender
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.remoting.connection import Connection
-
-_PROPERTIES = BATCH_PROPERTIES.encode()
+from sprocketmq.protocol.requests.send_frame import Payload
 
 
 @dataclass(slots=True)
-class Parcel:
+class ClosedBatch:
     """The body of a batch. `done` hears of it once: the broker's receipt, or why there is none."""
 
     body: bytearray
@@ -36,76 +30,52 @@ class Parcel:
     queue: MessageQueue
     is_bound: bool  # to `queue`
     deadline: float
-    done: Callable[[SendReceipt | ClientError], None]
+    done: Callable[[SendReceipt | BaseException], None]
 
 
 class Delivery:
     """That of one producer."""
 
-    def __init__(self, sender: Sender, encoder: Encoder, settings: ProducerSettings) -> None:
+    def __init__(self, sender: Sender, encoder: Encoder) -> None:
         self._sender = sender
         self._encoder = encoder
-        self._settings = settings
         self._loop = asyncio.get_running_loop()
-        self._tasks = BackgroundTasks()
-        self._stopped = False
+        self._tasks: set[asyncio.Task[SendReceipt]] = set()
 
-    def start(self, parcel: Parcel) -> None:
-        lane = self._sender.lanes.of(parcel.route).by_queue.get(parcel.queue)
-        connection = None if lane is None else lane.connection()
-        if lane is None or connection is None:
-            self._tasks.spawn(self._send(parcel, again=False), f"batch to {parcel.queue}")
-        else:
-            self._send_straight(parcel, lane, connection)
+    def start(self, batch: ClosedBatch) -> None:
+        payload = self._encoder.batch(batch.queue.topic, batch.body)
+        try:
+            route = self._sender.choose(batch.route, batch.queue)
+            pending = self._sender.launch(payload, route, self._first_deadline(batch))
+        except Unreachable:  # its master is not in the route: one that comes later may know it
+            pending = None
+        task = self._loop.create_task(self._send(batch, payload, pending))
+        self._tasks.add(task)
+        task.add_done_callback(functools.partial(self._ended, batch))
 
     async def stop(self) -> None:
-        """Parcels that are under way fail."""
-        self._stopped = True
-        await self._tasks.stop()
+        """Batches that are under way fail."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _send_straight(self, parcel: Parcel, lane: Lane, connection: Connection) -> None:
-        started = self._loop.time()
-        opaque, answer = connection.expect(min(self._settings.send_timeout, max(parcel.deadline - started, 0.001)))
-        connection.put_now([lane.batches.head(opaque, now_ms(), 0, _PROPERTIES, len(parcel.body)), parcel.body])
-        answer.add_done_callback(functools.partial(self._answered, parcel, lane, started))
-
-    def _answered(self, parcel: Parcel, lane: Lane, started: float, answer: asyncio.Future[Command]) -> None:
-        outcome: SendReceipt | ClientError
-        try:
-            outcome = receipt_of(answer.result(), "", lane.queue, lane.address)
-        except RemotingError as lost:
-            self._sender.took(lane.queue, started, failed=True)
-            outcome = self._sender.instance.transport.failure(lane.address, lost, self._settings.send_timeout)
-        except ClientError as refused:
-            outcome = refused
+    def _ended(self, batch: ClosedBatch, task: asyncio.Task[SendReceipt]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            batch.done(Closed("the producer was stopped"))
         else:
-            self._sender.took(lane.queue, started)
-        if isinstance(outcome, ClientError) and self._may_try_again(parcel, outcome) and not self._stopped:
-            self._tasks.spawn(self._send(parcel, again=True), f"batch to {parcel.queue}, again")
-        else:
-            parcel.done(outcome)
+            batch.done(task.exception() or task.result())
 
-    async def _send(self, parcel: Parcel, *, again: bool) -> None:
-        outgoing = self._encoder.batch(parcel.queue.topic, bytes(parcel.body))
-        outcome: SendReceipt | ClientError = Closed("the producer was stopped")
+    async def _send(self, batch: ClosedBatch, payload: Payload, pending: PendingSend | None) -> SendReceipt:
+        if batch.is_bound:
+            return await self._sender.insist(payload, batch.deadline, batch.queue, pending)
         try:
-            outcome = await self._send_carefully(outgoing, parcel, again)
+            route = self._sender.choose(batch.route, batch.queue)
+            return await self._sender.attempt(payload, route, self._first_deadline(batch), pending)
         except ClientError as error:
-            outcome = error
-        finally:
-            parcel.done(outcome)
+            if not error.retriable or self._loop.time() >= batch.deadline:
+                raise
+        return await self._sender.send(payload, batch.deadline)
 
-    async def _send_carefully(self, outgoing: Outgoing, parcel: Parcel, again: bool) -> SendReceipt:
-        if parcel.is_bound:
-            return await self._sender.insist(outgoing, parcel.deadline, parcel.queue)
-        if not again:
-            try:
-                first = min(parcel.deadline, self._sender.deadline())
-                return await self._sender.attempt(outgoing, parcel.route, parcel.queue, first)
-            except ClientError as error:
-                if not self._may_try_again(parcel, error):
-                    raise
-        return await self._sender.send(outgoing, parcel.deadline)
-
-    def _may_try_again(self, parcel: Parcel, error: ClientError) -> bool:
-        return error.retriable and self._loop.time() < parcel.deadline
+    def _first_deadline(self, batch: ClosedBatch) -> float:
+        return min(batch.deadline, self._sender.deadline())

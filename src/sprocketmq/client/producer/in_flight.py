@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """How many sends of a producer may be on their way at once. Who finds no place waits in line."""
 
 from __future__ import annotations
@@ -6,7 +7,7 @@ import asyncio
 from collections import deque
 
 
-class Places:
+class InFlight:
     """`free` places are left; while somebody waits there are none, for a place that is given back goes to the first."""
 
     __slots__ = ("_line", "free")
@@ -15,9 +16,15 @@ class Places:
         self.free = count
         self._line: deque[asyncio.Future[None]] = deque()
 
+    def take_free(self) -> bool:
+        """Take a place if one is free."""
+        if self.free <= 0:
+            return False
+        self.free -= 1
+        return True
+
     async def take(self) -> None:
-        if self.free > 0:
-            self.free -= 1
+        if self.take_free():
             return
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line.append(place)

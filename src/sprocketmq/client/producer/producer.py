@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Self, Unpack
@@ -11,25 +12,22 @@ from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.replies import Reply
 from sprocketmq.client.cluster.shared_instances import acquire, release
 from sprocketmq.client.cluster.tasks import BackgroundTasks
-from sprocketmq.client.errors import ClientError, Closed, Refused
+from sprocketmq.client.errors import Closed
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.names import full_group
 from sprocketmq.client.options import ClientOptions, Connecting, describe
 from sprocketmq.client.producer import request_reply, transactions
 from sprocketmq.client.producer.batcher import Batcher
 from sprocketmq.client.producer.encoder import Encoder
-from sprocketmq.client.producer.in_flight import Places
 from sprocketmq.client.producer.queue_selectors import QueueSelector, by_sharding_key
 from sprocketmq.client.producer.receipts import ReceiptFuture
 from sprocketmq.client.producer.sender import Sender
-from sprocketmq.client.producer.single import Flight, SingleSends
 from sprocketmq.client.producer.transactions import LocalWork, Transaction, TransactionCheck, TransactionState
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.telemetry.default_hooks import default_hooks
 from sprocketmq.client.telemetry.hooks import SendHook, kind_of
 from sprocketmq.client.telemetry.trace import Tracer
-from sprocketmq.errors import RemotingError
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import TRACE_TOPIC
@@ -68,8 +66,6 @@ class Producer:
         self._instance: ClientInstance | None = None
         self._sender: Sender | None = None
         self._batcher: Batcher | None = None
-        self._singles: SingleSends | None = None
-        self._places = Places(self.settings.in_flight)
 
     def __repr__(self) -> str:
         return describe(self, self.group, self.options, is_started=self._instance is not None)
@@ -103,8 +99,6 @@ class Producer:
             hooks.append(self._tracer)
         self._sender = Sender(instance, self.group, self.settings, hooks)
         self._batcher = Batcher(self._sender, self.encoder, self.settings, self._send_alone)
-        if not self._sender.is_observed and not self.settings.retry_when_not_ok:
-            self._singles = SingleSends(self._sender, self.encoder, self.settings)
         await instance.join(producer=self)
         return self
 
@@ -120,7 +114,7 @@ class Producer:
             await self.tasks.stop()
             await instance.leave(producer=self.group)
         finally:
-            self._instance = self._sender = self._batcher = self._singles = None
+            self._instance = self._sender = self._batcher = None
             await release(instance, producer=self.group)
 
     async def __aenter__(self) -> Self:
@@ -145,28 +139,27 @@ class Producer:
 
         A message with a `sharding_key` goes to that key's queue; `queue` and `selector` choose otherwise.
         """
-        singles, flight = self._singles, None
-        if singles is not None and queue is None and selector is None and self._places.free > 0:
-            flight = singles.launch(message, timeout)
-        if singles is None or flight is None:
-            return await self._send_carefully(message, timeout, queue, selector)
-        self._places.free -= 1
-        try:
-            return singles.landed(flight, await flight.answer)
-        except (RemotingError, Refused) as error:
-            failure = singles.lost(flight, error) if isinstance(error, RemotingError) else error
-        finally:
-            self._places.give_back()
-        return await self._send_again(flight, failure)
+        sender = self._sender or self.sender
+        deadline = sender.deadline(timeout)
+        is_free = queue is not None or (selector is None and message.sharding_key is None)
+        select = None if is_free else functools.partial(selector or by_sharding_key, message)
+        if not sender.is_observed:
+            return await sender.send(self.encoder.single(message), deadline, queue, select)
+        with sender.hooks.observed(message.topic, (message,), kind_of(message)) as context:
+            payload = self.encoder.single(message, context.properties)
+            receipt = context.receipt = await sender.send(payload, deadline, queue, select)
+        return receipt
 
     async def send_oneway(self, message: Message, *, queue: MessageQueue | None = None) -> None:
         """Send and forget: no receipt, no retry, and no word when it is lost."""
         sender = self.sender
-        with sender.observed(message.topic, (message,), kind_of(message)) as context:
-            outgoing = self.encoder.single(message, context.properties)
-            route = await sender.route(outgoing.topic, self.deadline())
-            context.queue = queue or sender.choose(route, message, self._selector(message))
-            await sender.oneway(outgoing, route, context.queue)
+        with sender.hooks.observed(message.topic, (message,), kind_of(message)) as context:
+            payload = self.encoder.single(message, context.properties)
+            known = await sender.route(payload.topic, sender.deadline())
+            select = None if message.sharding_key is None else functools.partial(by_sharding_key, message)
+            route = sender.choose(known, queue, select)
+            context.queue = route.queue
+            await sender.oneway(payload, route)
 
     async def send_batch(
         self, messages: Sequence[Message], *, timeout: float | None = None, queue: MessageQueue | None = None
@@ -176,7 +169,7 @@ class Producer:
         What was sent before an error stays sent.
         """
         receipts: list[SendReceipt] = []
-        deadline = self.deadline(timeout)
+        deadline = self.sender.deadline(timeout)
         for part in self.encoder.parts(messages):
             receipts += await self._send_part(part, deadline, queue)
         return receipts
@@ -220,7 +213,7 @@ class Producer:
 
     async def queues(self, topic: str) -> tuple[MessageQueue, ...]:
         """The queues of `topic` that take messages now."""
-        return (await self.sender.route(self.encoder.topic(topic), self.deadline())).write_queues
+        return (await self.sender.route(self.encoder.topic(topic), self.sender.deadline())).write_queues
 
     # -- transactions -------------------------------------------------------------------------------------------------
 
@@ -250,7 +243,7 @@ class Producer:
 
     async def reply(self, request: ReceivedMessage, body: bytes) -> None:
         """Answer a message that was sent with `request`."""
-        await request_reply.reply(self.sender, request, body, self.deadline())
+        await request_reply.reply(self.sender, request, body, self.sender.deadline())
 
     # -- inside -----------------------------------------------------------------------------------------------------
 
@@ -259,54 +252,20 @@ class Producer:
             raise Closed("the producer is not started, or was stopped")
         return self._batcher
 
-    async def _send_carefully(
-        self, message: Message, timeout: float | None, queue: MessageQueue | None, selector: QueueSelector | None
-    ) -> SendReceipt:
-        sender = self.sender
-        deadline = self.deadline(timeout)
-        chosen = selector or (None if queue is not None else self._selector(message))
-        with sender.observed(message.topic, (message,), kind_of(message)) as context:
-            outgoing = self.encoder.single(message, context.properties)
-            await self._places.take()
-            try:
-                receipt = await sender.send(outgoing, deadline, message=message, queue=queue, selector=chosen)
-            finally:
-                self._places.give_back()
-            context.receipt = receipt
-        return receipt
-
-    async def _send_again(self, flight: Flight, failure: ClientError) -> SendReceipt:
-        """By the careful way, when the straight one has failed and there is a chance left."""
-        now = asyncio.get_running_loop().time()
-        if not failure.retriable or self.settings.retries <= 0 or now >= flight.deadline:
-            raise failure
-        self.instance.refresh_soon()
-        await self._places.take()
-        try:
-            return await self.sender.send(flight.outgoing(), flight.deadline, tried=flight.lane.queue.broker_name)
-        finally:
-            self._places.give_back()
-
     async def _send_part(
         self, messages: Sequence[Message], deadline: float, queue: MessageQueue | None
     ) -> list[SendReceipt]:
         """One request of an explicit batch."""
         topic, sender = messages[0].topic, self.sender
-        with sender.observed(topic, messages, "batch") as context:
+        with sender.hooks.observed(topic, messages, "batch") as context:
             content = self.encoder.accumulator(context.properties)
             for message in messages:
                 content.add(message)
-            outgoing = self.encoder.batch(self.encoder.topic(topic), bytes(content.close()))
-            receipt = await sender.send(outgoing, deadline, queue=queue)
+            payload = self.encoder.batch(self.encoder.topic(topic), content.close())
+            receipt = await sender.send(payload, deadline, queue)
             own = list(content.receipts(receipt))
             context.receipt = receipt._replace(message_id=",".join(each.message_id for each in own))
         return own
 
-    def _selector(self, message: Message) -> QueueSelector | None:
-        return None if message.sharding_key is None else by_sharding_key
-
     def _send_alone(self, message: Message) -> asyncio.Future[SendReceipt]:
         return asyncio.ensure_future(self.send(message))
-
-    def deadline(self, timeout: float | None = None) -> float:
-        return asyncio.get_running_loop().time() + (self.settings.send_timeout if timeout is None else timeout)

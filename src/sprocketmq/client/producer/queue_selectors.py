@@ -39,29 +39,3 @@ def by_random(_message: Message, queues: Sequence[MessageQueue]) -> MessageQueue
 def to_queue(queue: MessageQueue) -> QueueSelector:
     """Always `queue`."""
     return lambda _message, _queues: queue
-
-
-class RoundRobin:
-    """The next queue each time, on a broker that `is_available`, and not on the one that has just failed.
-
-    When no broker is available the caller's order is kept: sending somewhere beats not sending.
-    """
-
-    def __init__(self, start: int | None = None) -> None:
-        self._next = random.randrange(1 << 16) if start is None else start
-
-    def choose(
-        self,
-        queues: Sequence[MessageQueue],
-        *,
-        avoid: str | None = None,
-        is_available: Callable[[str], bool] | None = None,
-    ) -> MessageQueue:
-        turn = self._next
-        self._next = turn + 1
-        if avoid is None and is_available is None:
-            return queues[turn % len(queues)]
-        order = [queues[(turn + i) % len(queues)] for i in range(len(queues))]
-        favoured = [queue for queue in order if is_available is None or is_available(queue.broker_name)]
-        elsewhere = [queue for queue in favoured or order if queue.broker_name != avoid]
-        return (elsewhere or favoured or order)[0]

@@ -10,12 +10,13 @@ from sprocketmq.client.cluster.identity import unique_key
 from sprocketmq.client.cluster.replies import Reply
 from sprocketmq.client.errors import InvalidMessage, NoRoute
 from sprocketmq.client.message import Message
-from sprocketmq.client.producer.encoder import Outgoing, now_ms
+from sprocketmq.client.producer.encoder import now_ms
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.telemetry.hooks import kind_of
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.record.properties import encode_properties
+from sprocketmq.protocol.requests.send_frame import Payload
 
 if TYPE_CHECKING:
     from sprocketmq.client.producer.producer import Producer
@@ -35,11 +36,11 @@ async def request(producer: Producer, message: Message, timeout: float) -> Reply
     }
     future = instance.pushed.replies.expect(correlation_id)
     try:
-        with sender.observed(message.topic, (message,), kind_of(message)) as context:
-            outgoing = producer.encoder.single(message, context.properties | own)
-            await sender.route(outgoing.topic, deadline)
+        with sender.hooks.observed(message.topic, (message,), kind_of(message)) as context:
+            payload = producer.encoder.single(message, context.properties | own)
+            await sender.route(payload.topic, deadline)
             await instance.greet_new()  # the reply comes back only through a broker that knows us
-            context.receipt = await sender.send(outgoing, deadline, message=message)
+            context.receipt = await sender.send(payload, deadline)
         return await instance.pushed.replies.wait(future, deadline - loop.time(), timeout)
     finally:
         future.cancel()
@@ -53,11 +54,11 @@ async def reply(sender: Sender, asked: ReceivedMessage, body: bytes, deadline: f
     topic = f"{properties['CLUSTER']}_REPLY_TOPIC"
     key = unique_key()
     own = {"UNIQ_KEY": key, "MSG_TYPE": "reply", **{name: properties[name] for name in _COPIED if name in properties}}
-    with sender.observed(topic, (Message(topic, body),), "reply") as context:
-        text = encode_properties(context.properties | own)
-        outgoing = Outgoing(topic, body, key, text, born_ms=now_ms(), code=RequestCode.SEND_REPLY_MESSAGE_V2)
+    with sender.hooks.observed(topic, (Message(topic, body),), "reply") as context:
+        text = encode_properties(context.properties | own).encode()
+        payload = Payload(topic, body, text, code=RequestCode.SEND_REPLY_MESSAGE_V2, unique_key=key, born_ms=now_ms())
         route = await sender.route(topic, deadline)
         near = [queue for queue in route.write_queues if queue.broker_name == asked.broker_name]
         if not near:
             raise NoRoute(topic, f"broker {asked.broker_name} does not take replies")
-        context.receipt = await sender.attempt(outgoing, route, near[0], deadline)
+        context.receipt = await sender.send(payload, deadline, near[0])

@@ -1,4 +1,4 @@
-# The C types of answers.py.
+# The C types of send_answer.py.
 from sprocketmq.hot.tuples cimport tuple_of
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.binary_header cimport integer

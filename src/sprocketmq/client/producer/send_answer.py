@@ -1,5 +1,5 @@
 # cython: annotation_typing=False
-"""What a broker answers to a send, straight from the bytes of the answer where its header is binary."""
+"""What a broker answers to a send, read from the bytes of the answer where its header is binary."""
 
 from __future__ import annotations
 

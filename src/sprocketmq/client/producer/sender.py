@@ -1,187 +1,232 @@
-"""From a prepared message to a receipt: where it goes, and what is done when that fails.
+# cython: annotation_typing=False
+"""From what a request carries to a receipt: where it goes, and what is done when that fails.
 
-Each attempt goes to another broker where there is one. All attempts together fit into the caller's timeout, so a send
-never waits longer than it was told to, whatever is down.
+    launch    the first half of an attempt, which waits for nothing: the frame is written, its answer is awaited
+    attempt   one try on one queue: connects where that is needed, launches, and makes a receipt of the answer
+    send      attempts, each on another broker where there is one, until one succeeds
+    insist    attempts on one queue, until one succeeds
+
+All attempts together fit into the caller's deadline: a send never waits longer than it was told to, whatever is down.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.route import Route
-from sprocketmq.client.errors import Refused, TimedOut, Unreachable
-from sprocketmq.client.message import Message, SendReceipt
+from sprocketmq.client.errors import ClientError, Refused, TimedOut, Unreachable
+from sprocketmq.client.message import SendReceipt
 from sprocketmq.client.producer.broker_latency import LatencyFaults
-from sprocketmq.client.producer.encoder import Outgoing
-from sprocketmq.client.producer.queue_selectors import QueueSelector, RoundRobin
+from sprocketmq.client.producer.in_flight import InFlight
+from sprocketmq.client.producer.queue_routes import QueueRoute, QueueRoutes, in_turn
 from sprocketmq.client.producer.send_answer import receipt_of
-from sprocketmq.client.producer.straight import Lanes
 from sprocketmq.client.settings import ProducerSettings
-from sprocketmq.client.telemetry.hooks import SendContext, SendHook, run_hooks
+from sprocketmq.client.telemetry.hooks import SendHook, SendHooks
+from sprocketmq.codes import FLAG_ONEWAY, RequestCode
+from sprocketmq.errors import RemotingError
+from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.requests.send_frame import Payload
+from sprocketmq.remoting.connection import Connection
 
 _PAUSE_S = 0.05  # before the same queue is tried again
+_ONEWAY_S = 3.0  # for a connection that a oneway request needs
+_BATCH = int(RequestCode.SEND_BATCH_MESSAGE)
+_NO_ANSWER = int(FLAG_ONEWAY)
+
+#: One of a topic's queues for the message that is sent.
+Select = Callable[[Sequence[MessageQueue]], MessageQueue]
+
+
+class PendingSend:
+    """An attempt that is on its way; `answer` brings what the broker says."""
+
+    __slots__ = ("answer", "deadline", "route", "started")
+
+    route: QueueRoute
+    started: float
+    deadline: float
+    answer: asyncio.Future[Command]
 
 
 class Sender:
-    """Sends for one producer group."""
+    """Sends for one producer group, within one event loop."""
+
+    __slots__ = (
+        "_in_flight", "_is_available", "_known", "_loop", "_retries", "_retry_when_not_ok", "_routes", "_send_timeout",
+        "_topic_queues", "faults", "group", "hooks", "instance", "is_observed",
+    )  # fmt: skip
 
     def __init__(
         self, instance: ClientInstance, group: str, settings: ProducerSettings, hooks: Sequence[SendHook] = ()
     ) -> None:
         self.instance = instance
         self.group = group
+        self.hooks = SendHooks(group, hooks)
+        self.is_observed = bool(hooks)
         self.faults = LatencyFaults()
-        self.lanes = Lanes(instance.transport, group, settings)
-        self._settings = settings
-        self._hooks = list(hooks)
-        self._turns: dict[str, RoundRobin] = {}
+        self._is_available = self.faults.is_available if settings.avoid_slow_brokers else None
+        self._in_flight = InFlight(settings.in_flight)
+        self._known = instance.routes.known
+        self._loop = asyncio.get_running_loop()
+        self._retries = settings.retries
+        self._retry_when_not_ok = settings.retry_when_not_ok
+        self._routes = QueueRoutes(instance.transport, group, settings)
+        self._send_timeout = settings.send_timeout
+        self._topic_queues = settings.topic_queues
+
+    # -- where it goes ----------------------------------------------------------------------------------------------
 
     async def route(self, topic: str, deadline: float) -> Route:
         """Where `topic` can be sent to; waits no longer than `deadline` for a nameserver."""
-        known = self.instance.routes.known(topic)
+        known: Route | None = self._known(topic)
         if known is not None and known.write_queues:
             return known
-        seconds = deadline - asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout(max(seconds, 0)):
-                route = await self.instance.routes.for_sending(topic, self._settings.topic_queues, deadline)
+            async with asyncio.timeout(max(deadline - self._loop.time(), 0)):
+                route = await self.instance.routes.for_sending(topic, self._topic_queues, deadline)
         except TimeoutError:
             raise TimedOut(f"no route to topic {topic} within the timeout of the send") from None
         self.instance.heartbeat_soon()
         return route
 
-    async def send(
-        self, outgoing: Outgoing, deadline: float, *, message: Message | None = None,
-        queue: MessageQueue | None = None, selector: QueueSelector | None = None, tried: str | None = None,
-    ) -> SendReceipt:  # fmt: skip
-        """The receipt of the first attempt that succeeds, or the error of the last one.
-
-        `tried` names the broker that an attempt has failed on already, by the straight way. A message that belongs to
-        one queue is tried once, for a second try could overtake a later message.
-        """
-        avoid = tried
-        left = 0 if queue is not None or selector is not None else self._settings.retries - (tried is not None)
-        while True:
-            route = await self.route(outgoing.topic, deadline)
-            chosen = queue or self.choose(route, message, selector, avoid)
-            try:
-                receipt = await self.attempt(outgoing, route, chosen, deadline)
-            except (Unreachable, TimedOut, Refused) as error:
-                if not error.retriable or left <= 0 or asyncio.get_running_loop().time() >= deadline:
-                    raise
-                self.instance.refresh_soon()
-            else:
-                if receipt.ok or left <= 0 or not self._settings.retry_when_not_ok:
-                    return receipt
-            avoid = chosen.broker_name
-            left -= 1
-
-    async def insist(self, outgoing: Outgoing, deadline: float, queue: MessageQueue) -> SendReceipt:
-        """The same queue until `deadline`: for a caller that sends nothing else to it meanwhile."""
-        loop = asyncio.get_running_loop()
-        while True:
-            route = await self.route(outgoing.topic, deadline)
-            try:
-                return await self.attempt(outgoing, route, queue, min(deadline, self.deadline()))
-            except (Unreachable, TimedOut, Refused) as error:
-                if not error.retriable or loop.time() + _PAUSE_S >= deadline:
-                    raise
-            self.instance.refresh_soon()
-            await asyncio.sleep(_PAUSE_S)
-
-    async def attempt(self, outgoing: Outgoing, route: Route, queue: MessageQueue, deadline: float) -> SendReceipt:
-        """One try on one queue."""
-        address = master_of(route, queue)
-        loop = asyncio.get_running_loop()
-        started = loop.time()
-        if started >= deadline:
-            raise TimedOut("the timeout of the send has passed")
-        command = outgoing.command(self.group, queue.queue_id, queue.broker_name, self._settings.topic_queues)
-        try:
-            answer = await self.instance.transport.call(address, command, deadline - started)
-        except (Unreachable, TimedOut):
-            self.took(queue, started, failed=True)
-            raise
-        self.took(queue, started)
-        return receipt_of(answer, outgoing.unique_key, queue, address)
-
-    def took(self, queue: MessageQueue, started: float, *, failed: bool = False) -> None:
-        """Note how long the broker of `queue` needed for what was sent to it at `started`."""
-        self.faults.record(queue.broker_name, (asyncio.get_running_loop().time() - started) * 1000, failed=failed)
-
-    def deadline(self) -> float:
-        """For one attempt that begins now."""
-        return asyncio.get_running_loop().time() + self._settings.send_timeout
-
-    async def oneway(self, outgoing: Outgoing, route: Route, queue: MessageQueue) -> None:
-        command = outgoing.command(self.group, queue.queue_id, queue.broker_name, self._settings.topic_queues)
-        await self.instance.transport.oneway(master_of(route, queue), command)
+    def next_queue(self, route: Route, free: Sequence[MessageQueue]) -> MessageQueue:
+        """The next in turn of some of the topic's queues."""
+        routes = self._routes.of(route)
+        routes.turn += 1
+        return in_turn(free, routes.turn, None, self._is_available)
 
     def choose(
-        self, route: Route, message: Message | None = None, selector: QueueSelector | None = None,
-        avoid: str | None = None,
-    ) -> MessageQueue:  # fmt: skip
-        if selector is not None and message is not None:
-            return selector(message, route.write_queues)
-        return self.next_queue(route.topic, route.write_queues, avoid)
+        self, route: Route, queue: MessageQueue | None = None, select: Select | None = None, avoid: str | None = None
+    ) -> QueueRoute:
+        """The way to `queue`, or to the selected one, or to the next in turn that is not on the broker `avoid`."""
+        routes = self._routes.of(route)
+        if queue is not None:
+            return routes.to(queue)
+        if select is not None:
+            return routes.to(select(route.write_queues))
+        return routes.next(avoid, self._is_available)
 
-    def next_queue(self, topic: str, queues: Sequence[MessageQueue], avoid: str | None = None) -> MessageQueue:
-        turn = self._turns.get(topic)
-        if turn is None:
-            turn = self._turns[topic] = RoundRobin()
-        usable = self.faults.is_available if self._settings.avoid_slow_brokers else None
-        return turn.choose(queues, avoid=avoid, is_available=usable)
+    # -- one attempt ------------------------------------------------------------------------------------------------
 
-    # -- hooks ------------------------------------------------------------------------------------------------------
-
-    @property
-    def is_observed(self) -> bool:
-        return bool(self._hooks)
-
-    @contextmanager
-    def observed(self, topic: str, messages: Sequence[Message], kind: str = "normal") -> Iterator[SendContext]:
-        """One send in the eyes of the hooks.
-
-        The block sends, with the properties that they have added, and leaves its receipt in the context. However it
-        is left, by an error or a cancellation too, the hooks hear of the end.
-        """
-        context = self.begin(topic, messages, kind)
-        if context is None:
-            yield SendContext(self.group, topic, messages, kind)  # nobody looks on
-            return
-        try:
-            yield context
-        except BaseException as error:
-            self.end(context, error=error)
-            raise
-        self.end(context, receipt=context.receipt)
-
-    def begin(self, topic: str, messages: Sequence[Message], kind: str = "normal") -> SendContext | None:
-        """What hooks see of a send; None when there are no hooks."""
-        if not self._hooks:
+    def launch(self, payload: Payload, route: QueueRoute, deadline: float) -> PendingSend | None:
+        """Write the request now; None when its broker is not connected, or no time is left."""
+        connection = route.connection()
+        started = self._loop.time()
+        if connection is None or started >= deadline:
             return None
-        context = SendContext(self.group, topic, messages, kind)
-        run_hooks([hook.before_send for hook in self._hooks], context)
-        return context
+        return self._write(payload, route, connection, started, deadline)
 
-    def end(
-        self, context: SendContext | None, receipt: SendReceipt | None = None, error: BaseException | None = None
-    ) -> None:
-        if context is None:
-            return
-        context.receipt, context.error, context.ended = receipt, error, time.time()
-        if receipt is not None:
-            context.queue = receipt.queue
-        run_hooks([hook.after_send for hook in self._hooks], context)
+    async def attempt(
+        self, payload: Payload, route: QueueRoute, deadline: float, pending: PendingSend | None = None
+    ) -> SendReceipt:
+        """One try on one queue; `pending` is its first half when that was launched before.
 
+        Raises Refused when the broker did not store it.
+        """
+        if pending is None:
+            pending = self.launch(payload, route, deadline)
+        if pending is None:
+            pending = await self._launch_connected(payload, route, deadline)
+        try:
+            answer = await pending.answer
+        except RemotingError as error:
+            raise self._lost(pending, error) from None
+        if self._is_available is not None:
+            self._took(pending.route, pending.started)
+        return receipt_of(answer, payload.unique_key, pending.route.queue, pending.route.address)
 
-def master_of(route: Route, queue: MessageQueue) -> str:
-    address = route.master(queue.broker_name)
-    if address is None:
-        raise Unreachable(queue.broker_name, "its master is not in the route")
-    return address
+    async def oneway(self, payload: Payload, route: QueueRoute) -> None:
+        """Write a request that nobody answers."""
+        connection = route.connection() or await self.instance.transport.connect(route.address, _ONEWAY_S)
+        connection.put(route.frames.whole(payload, connection.next_opaque(), _NO_ANSWER))
+
+    async def _launch_connected(self, payload: Payload, route: QueueRoute, deadline: float) -> PendingSend:
+        """As `launch`, after connecting."""
+        started = self._loop.time()
+        if started >= deadline:
+            raise TimedOut("the timeout of the send has passed")
+        try:
+            connection = await self.instance.transport.connect(route.address, deadline - started)
+        except (Unreachable, TimedOut):
+            self._took(route, started, failed=True)
+            raise
+        now = self._loop.time()
+        return self._write(payload, route, connection, now, max(deadline, now + 0.001))
+
+    def _write(
+        self, payload: Payload, route: QueueRoute, connection: Connection, started: float, deadline: float
+    ) -> PendingSend:
+        pending = PendingSend.__new__(PendingSend)  # compiled, the assignments cost less than the call of a constructor
+        pending.route = route
+        pending.started = started
+        pending.deadline = deadline
+        opaque, pending.answer = connection.expect(deadline - started)
+        if payload.code == _BATCH:  # large: its body is not copied, and the broker begins with it while we go on
+            connection.put_now([route.frames.head(payload, opaque), payload.body])
+        else:
+            connection.put(route.frames.whole(payload, opaque))
+        return pending
+
+    def _lost(self, pending: PendingSend, error: RemotingError) -> ClientError:
+        """No answer came: what that is called among the client's errors."""
+        self._took(pending.route, pending.started, failed=True)
+        return self.instance.transport.failure(pending.route.address, error, pending.deadline - pending.started)
+
+    def _took(self, route: QueueRoute, started: float, *, failed: bool = False) -> None:
+        """Note how long the broker needed for what was begun at `started`."""
+        self.faults.record(route.broker_name, (self._loop.time() - started) * 1000, failed=failed)
+
+    # -- several attempts -------------------------------------------------------------------------------------------
+
+    def deadline(self, timeout: float | None = None) -> float:
+        """Of what begins now."""
+        return self._loop.time() + (self._send_timeout if timeout is None else timeout)
+
+    async def send(
+        self, payload: Payload, deadline: float, queue: MessageQueue | None = None, select: Select | None = None
+    ) -> SendReceipt:
+        """The receipt of the first attempt that succeeds, or the error of the last one.
+
+        What belongs to one queue is tried once, for a second try could overtake a later message.
+        """
+        avoid, left = None, self._retries if queue is None and select is None else 0
+        if not self._in_flight.take_free():
+            await self._in_flight.take()
+        try:
+            while True:
+                known = self._known(payload.topic)
+                if known is None or not known.write_queues:
+                    known = await self.route(payload.topic, deadline)
+                route = self.choose(known, queue, select, avoid)
+                try:
+                    receipt = await self.attempt(payload, route, deadline)
+                except (Unreachable, TimedOut, Refused) as error:
+                    if not error.retriable or left <= 0 or self._loop.time() >= deadline:
+                        raise
+                    self.instance.refresh_soon()
+                else:
+                    if left <= 0 or not self._retry_when_not_ok or receipt.ok:
+                        return receipt
+                avoid = route.broker_name
+                left -= 1
+        finally:
+            self._in_flight.give_back()
+
+    async def insist(
+        self, payload: Payload, deadline: float, queue: MessageQueue, pending: PendingSend | None = None
+    ) -> SendReceipt:
+        """The same queue until `deadline`: for a caller that sends nothing else to it meanwhile."""
+        while True:
+            known = await self.route(payload.topic, deadline)
+            try:
+                route = self.choose(known, queue)
+                return await self.attempt(payload, route, min(deadline, self.deadline()), pending)
+            except (Unreachable, TimedOut, Refused) as error:
+                if not error.retriable or self._loop.time() + _PAUSE_S >= deadline:
+                    raise
+            pending = None
+            self.instance.refresh_soon()
+            await asyncio.sleep(_PAUSE_S)

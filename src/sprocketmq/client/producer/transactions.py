@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from sprocketmq.client.errors import InvalidMessage
 from sprocketmq.client.message import Message, SendReceipt
-from sprocketmq.client.producer.sender import master_of
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol import headers
@@ -97,9 +96,9 @@ async def send_half(producer: Producer, message: Message) -> SendReceipt:
     if message.is_delayed:
         raise InvalidMessage("a transactional message cannot have a delay")
     sender, own = producer.sender, {"TRAN_MSG": "true", "PGROUP": producer.group}
-    with sender.observed(message.topic, (message,), "half") as context:
-        outgoing = producer.encoder.single(message, context.properties | own, TRANSACTION_PREPARED)
-        context.receipt = receipt = await sender.send(outgoing, producer.deadline(), message=message)
+    with sender.hooks.observed(message.topic, (message,), "half") as context:
+        payload = producer.encoder.single(message, context.properties | own, TRANSACTION_PREPARED)
+        context.receipt = receipt = await sender.send(payload, sender.deadline())
     return receipt
 
 
@@ -128,8 +127,10 @@ async def end(producer: Producer, receipt: SendReceipt, state: TransactionState)
         transaction_id=receipt.transaction_id,
         bname=receipt.queue.broker_name,
     )
-    route = await producer.sender.route(receipt.queue.topic, producer.deadline())  # a new topic may not be routed yet
-    await producer.instance.oneway(master_of(route, receipt.queue), RequestCode.END_TRANSACTION, header)
+    sender = producer.sender
+    known = await sender.route(receipt.queue.topic, sender.deadline())  # a new topic may not be routed yet
+    address = sender.choose(known, receipt.queue).address
+    await producer.instance.oneway(address, RequestCode.END_TRANSACTION, header)
 
 
 async def answer_check(producer: Producer, address: str, request: Command, message: ReceivedMessage) -> None:

@@ -6,14 +6,13 @@ sends it to the group's retry topic; when that fails too, the message stays in h
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from dataclasses import dataclass
 
 from sprocketmq.client.cluster.identity import unique_key
 from sprocketmq.client.cluster.instance import INNER_PRODUCER, ClientInstance
 from sprocketmq.client.errors import ClientError
-from sprocketmq.client.producer.encoder import Outgoing, now_ms
+from sprocketmq.client.producer.encoder import now_ms
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ProducerSettings
@@ -22,6 +21,7 @@ from sprocketmq.protocol.headers.pull import ConsumerSendMsgBackRequestHeader
 from sprocketmq.protocol.names import retry_topic
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.sysflag import BODY_MASK
+from sprocketmq.protocol.requests.send_frame import Payload
 
 log = logging.getLogger("sprocketmq.client.push.retries")
 
@@ -102,9 +102,9 @@ class SendBack:
             "ORIGIN_MESSAGE_ID": message.properties.get("ORIGIN_MESSAGE_ID", message.offset_message_id),
             "DELAY": str(_FIRST_LEVEL + message.reconsume_times),
         }
-        outgoing = Outgoing(
-            retry_topic(self._group), message.record.body, message.properties.get("UNIQ_KEY") or unique_key(),
-            encode_properties(properties), message.record.flag, message.record.sys_flag & BODY_MASK, now_ms(),
-            reconsume_times=tries, max_reconsume_times=self._max,
+        payload = Payload(
+            retry_topic(self._group), message.record.body, encode_properties(properties).encode(),
+            unique_key=message.properties.get("UNIQ_KEY") or unique_key(), born_ms=now_ms(), flag=message.record.flag,
+            sys_flag=message.record.sys_flag & BODY_MASK, reconsume_times=tries, max_reconsume_times=self._max,
         )  # fmt: skip
-        await self._sender.send(outgoing, asyncio.get_running_loop().time() + _SEND_BACK_S)
+        await self._sender.send(payload, self._sender.deadline())

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -57,6 +58,40 @@ class SendHook(Protocol):
     def before_send(self, context: SendContext) -> None: ...
 
     def after_send(self, context: SendContext) -> None: ...
+
+
+class SendHooks:
+    """The hooks of one producer group."""
+
+    def __init__(self, group: str, hooks: Sequence[SendHook]) -> None:
+        self._group = group
+        self._hooks = list(hooks)
+
+    @contextmanager
+    def observed(self, topic: str, messages: Sequence[Message], kind: str = "normal") -> Iterator[SendContext]:
+        """One send in the eyes of the hooks.
+
+        The block sends, with the properties that they have added, and leaves its receipt in the context. However it
+        is left, by an error or a cancellation too, the hooks hear of the end.
+        """
+        context = self.begin(topic, messages, kind)
+        try:
+            yield context
+        except BaseException as error:
+            self.end(context, error=error)
+            raise
+        self.end(context, receipt=context.receipt)
+
+    def begin(self, topic: str, messages: Sequence[Message], kind: str = "normal") -> SendContext:
+        context = SendContext(self._group, topic, messages, kind)
+        run_hooks([hook.before_send for hook in self._hooks], context)
+        return context
+
+    def end(self, context: SendContext, receipt: SendReceipt | None = None, error: BaseException | None = None) -> None:
+        context.receipt, context.error, context.ended = receipt, error, time.time()
+        if receipt is not None:
+            context.queue = receipt.queue
+        run_hooks([hook.after_send for hook in self._hooks], context)
 
 
 class ConsumeHook(Protocol):

@@ -125,8 +125,8 @@ class Tracer:
     async def _send(self, records: list[_Record]) -> None:
         body = "".join(record.text for record in records).encode()[:MAX_BYTES]
         keys = dict.fromkeys(key for record in records for key in record.keys if key)
-        outgoing = self._encoder.single(Message(self._topic, body, keys=list(keys)))
-        await self._sender.send(outgoing, asyncio.get_running_loop().time() + 5.0)
+        payload = self._encoder.single(Message(self._topic, body, keys=list(keys)))
+        await self._sender.send(payload, self._sender.deadline())
 
     def _put(self, fields: tuple[object, ...], keys: tuple[str, ...]) -> None:
         self._waiting.append(_Record("\x01".join(str(field) for field in fields) + "\x02", keys))

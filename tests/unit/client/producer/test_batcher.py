@@ -21,10 +21,10 @@ from sprocketmq.protocol.record.properties import decode_properties
 BATCH = RequestCode.SEND_BATCH_MESSAGE
 
 
-@pytest.fixture(autouse=True, params=["straight", "careful"])
+@pytest.fixture(autouse=True, params=["connected", "not connected"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches go out alike when their broker is connected and when it is not yet."""
-    monkeypatch.setattr(FakeTransport, "is_straight", request.param == "straight")
+    monkeypatch.setattr(FakeTransport, "is_connected", request.param == "connected")
 
 
 def network(**topics: int) -> FakeTransport:
@@ -252,7 +252,7 @@ async def test_messages_of_a_namespace_carry_its_name() -> None:
 
 async def test_a_batch_is_written_while_its_submitter_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """The broker works meanwhile: nothing here gives way to the event loop."""
-    monkeypatch.setattr(FakeTransport, "is_straight", True)
+    monkeypatch.setattr(FakeTransport, "is_connected", True)
     transport = network(T=2)
     made = batcher(transport, max_messages=10, linger=60)
     made.submit(Message("T", b"to find the route"))
@@ -264,9 +264,9 @@ async def test_a_batch_is_written_while_its_submitter_goes_on(monkeypatch: pytes
     assert all(future.result().ok for future in futures)
 
 
-async def test_a_broker_that_is_lost_on_the_straight_way(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_broker_that_is_lost_while_a_batch_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was under way is sent again, with the ids it had: consumers can tell that it is the same."""
-    monkeypatch.setattr(FakeTransport, "is_straight", True)
+    monkeypatch.setattr(FakeTransport, "is_connected", True)
     transport = network(T=1)
     fine, failures = stores(), [Unreachable("a", "reset")]
 

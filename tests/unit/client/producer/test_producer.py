@@ -28,10 +28,10 @@ SEND = RequestCode.SEND_MESSAGE_V2
 BATCH = RequestCode.SEND_BATCH_MESSAGE
 
 
-@pytest.fixture(params=["straight", "careful"])
+@pytest.fixture(params=["connected", "not connected"])
 def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> FakeTransport:
     """Sends go out alike when their broker is connected and when it is not yet."""
-    monkeypatch.setattr(FakeTransport, "is_straight", request.param == "straight")
+    monkeypatch.setattr(FakeTransport, "is_connected", request.param == "connected")
     return FakeTransport({
         RequestCode.GET_ROUTEINFO_BY_TOPIC: routes({"T": route("a", "b", queues=2)}), SEND: stores(), BATCH: stores(),
     })  # fmt: skip

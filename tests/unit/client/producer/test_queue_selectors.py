@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from sprocketmq.client.message import Message
-from sprocketmq.client.producer.queue_selectors import RoundRobin, by_hash, by_sharding_key, to_queue
+from sprocketmq.client.producer.queue_selectors import by_hash, by_sharding_key, to_queue
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.hashing import string_hash
 
@@ -21,20 +21,3 @@ def test_sharding_key_stays_with_its_queue() -> None:
 
 def test_to_queue() -> None:
     assert to_queue(QUEUES[2])(MESSAGE, QUEUES) == QUEUES[2]
-
-
-def test_round_robin_visits_all() -> None:
-    turn = RoundRobin(0)
-    assert [turn.choose(QUEUES) for _ in range(4)] == QUEUES
-
-
-def test_round_robin_avoids_the_broker_that_failed() -> None:
-    turn = RoundRobin(0)
-    assert {turn.choose(QUEUES, avoid="a").broker_name for _ in range(8)} == {"b"}
-
-
-def test_round_robin_prefers_available_brokers_but_never_gives_up() -> None:
-    turn = RoundRobin(0)
-    assert {turn.choose(QUEUES, is_available=lambda name: name == "b").broker_name for _ in range(8)} == {"b"}
-    assert {turn.choose(QUEUES, is_available=lambda _: False).broker_name for _ in range(8)} == {"a", "b"}
-    assert turn.choose(QUEUES[:2], avoid="a").broker_name == "a"

@@ -114,12 +114,12 @@ def test_opt_in(monkeypatch: pytest.MonkeyPatch, opt_in: str, names: set[str]) -
     assert {name for name in span.attributes or {} if name.endswith("message.tag")} == names
 
 
-@pytest.mark.parametrize("is_straight", [True, False])
-async def test_each_message_of_an_automatic_batch_has_a_span(is_straight: bool) -> None:
+@pytest.mark.parametrize("is_connected", [True, False])
+async def test_each_message_of_an_automatic_batch_has_a_span(is_connected: bool) -> None:
     """One request carries them, each with the context of its own span."""
     probe, settings = Probe(), ProducerSettings()
     transport = FakeTransport({GET_ROUTE: routes({"T": route("a", queues=1)}), BATCH: stores()})
-    transport.is_straight = is_straight
+    transport.is_connected = is_connected
     sender = Sender(instance(transport), "pg", settings, [probe.hook])
     batcher = Batcher(sender, Encoder("", settings), settings, lambda _: asyncio.Future())
     futures = [batcher.submit(Message("T", b"x", sharding_key=key)) for key in (None, None, "k")]
