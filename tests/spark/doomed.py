@@ -30,7 +30,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, DataSourceStreamWrite
 from pyspark.sql.types import StructType
 from tests.spark.settings import QUICK
 
-from sprocketmq.client.blocking.ordered_requests import Errand, Pipeline
+from sprocketmq.client.blocking.ordered_requests import OrderedRequest, Pipeline
 from sprocketmq.spark.options.sink import SinkOptions
 from sprocketmq.spark.options.source import SourceOptions
 from sprocketmq.spark.read.stream import stream_reader
@@ -79,11 +79,11 @@ class DoomedWriter(StreamWriter):
             decide(records, batch, halves)
             barrier("decided")
 
-        def submitting(pipeline: Pipeline, errand: Errand) -> None:
+        def submitting(pipeline: Pipeline, request: OrderedRequest) -> None:
             if next(ended) == _VISIBLE_BEFORE_THE_STOP:
                 pipeline.flush()
                 barrier("committing")
-            submit(pipeline, errand)
+            submit(pipeline, request)
 
         with patch.object(CommitRecords, "write", deciding), patch.object(Pipeline, "submit", submitting):
             super().commit(messages, batchId)

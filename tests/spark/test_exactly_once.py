@@ -13,7 +13,7 @@ from tests.peers.fixtures import Unique
 from tests.peers.servers import Cluster
 from tests.spark.topics import batch_of, bodies, create_topic, read
 
-from sprocketmq.client.blocking.ordered_requests import Errand, Pipeline
+from sprocketmq.client.blocking.ordered_requests import OrderedRequest, Pipeline
 from sprocketmq.spark.options.options import OptionError
 from sprocketmq.spark.options.sink import SinkOptions
 from sprocketmq.spark.write.commit_records import CommitRecords
@@ -64,14 +64,14 @@ def query(cluster: Cluster, unique: Unique, tmp_path: Path) -> Query:
 
 def die_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """The driver dies before it ends the transaction with this number."""
-    submit: Callable[[Pipeline, Errand], None] = Pipeline.submit
+    submit: Callable[[Pipeline, OrderedRequest], None] = Pipeline.submit
     done = iter(range(1000))
 
-    def dying(self: Pipeline, errand: Errand) -> None:
+    def dying(self: Pipeline, request: OrderedRequest) -> None:
         if next(done) == number:
             self.flush()
             raise Died
-        submit(self, errand)
+        submit(self, request)
 
     monkeypatch.setattr(Pipeline, "submit", dying)
 

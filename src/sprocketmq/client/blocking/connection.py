@@ -26,7 +26,6 @@ from sprocketmq.protocol.bodies.topic import TopicList
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.signing import with_signature
 
 T = TypeVar("T")
 
@@ -57,18 +56,22 @@ class BlockingConnection:
 
     def send(self, command: Command) -> int:
         """Put a request on its way; its number comes back in the reply's `opaque`."""
-        command.opaque = next(self._numbers)
+        command.opaque = self.next_number()
         command.serialize_type = SerializeType.ROCKETMQ
         if (keys := self._options.credentials) is not None:
-            command.ext_fields = with_signature(
-                command.ext_fields or {}, command.body, access_key=keys.access_key, secret_key=keys.secret_key,
-                security_token=keys.token,
-            )  # fmt: skip
+            command.ext_fields = keys.sign(command.ext_fields or {}, command.body)
+        self.put(encode_frame(command))
+        return command.opaque
+
+    def next_number(self) -> int:
+        """For a request that its caller encodes, and signs: its frame follows by `put`."""
+        return next(self._numbers)
+
+    def put(self, frame: bytes) -> None:
         try:
-            self._socket.sendall(encode_frame(command))
+            self._socket.sendall(frame)
         except OSError as error:
             raise Unreachable(self.address, str(error)) from None
-        return command.opaque
 
     def receive(self, timeout: float | None = None) -> Command:
         """The next reply."""
@@ -117,6 +120,7 @@ class BlockingCluster:
 
     def __init__(self, options: ClientOptions, *, retries: int = 3, pause: float = 0.1) -> None:
         self.options, self._retries, self._pause = options, retries, pause
+        self.sign = None if options.credentials is None else options.credentials.sign
         self._connections: dict[str, BlockingConnection] = {}
         self._routes: dict[str, Route] = {}
 

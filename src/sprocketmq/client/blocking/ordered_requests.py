@@ -1,16 +1,17 @@
-"""Many requests on their way at once, over blocking connections, at most one per lane.
+"""Many requests on their way at once, over blocking connections, in order where that matters.
 
-A lane is what has to stay in order: a queue. The next request of a lane goes out when the one before it is answered; a
-request that fails in a way that may pass is sent again, by the same way, until its deadline.
+Requests with one `key`, that of a queue, follow one another: the next goes out when the one before it is answered. A
+request that fails in a way that may pass is sent again, under the same key, until its deadline.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from sprocketmq.client.blocking.connection import BlockingCluster, refused
+from sprocketmq.client.blocking.connection import BlockingCluster, BlockingConnection, refused
 from sprocketmq.client.errors import ClientError, Refused
 from sprocketmq.client.message import SendStatus
 from sprocketmq.protocol.command import Command
@@ -19,80 +20,91 @@ _STORED = frozenset(status.value for status in SendStatus)
 _PAUSE_S = 0.2
 
 
-@dataclass(eq=False)
-class Errand:
-    """A request, how it is made (anew for each attempt), and who is told the answer."""
+class OrderedRequest(ABC):
+    """A request that knows where it goes and how it is written, for each attempt anew."""
 
-    lane: Hashable
-    address: Callable[[], str]
-    command: Callable[[], Command]
-    done: Callable[[Command], None]
-    deadline: float = 0.0
-    sent_to: str = ""
+    __slots__ = ("deadline", "key", "sent_to")
+
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
+        self.deadline = 0.0
+        self.sent_to = ""
+
+    @abstractmethod
+    def address(self, cluster: BlockingCluster) -> str:
+        """Where it goes now."""
+
+    @abstractmethod
+    def write(self, connection: BlockingConnection) -> int:
+        """Send it; the number by which its answer is known."""
+
+    @abstractmethod
+    def answered(self, answer: Command) -> None:
+        """It is done; the answer says so."""
 
 
 @dataclass
 class Pipeline:
-    """`patience` is for how many seconds an errand is tried; `width` is how many may be on their way."""
+    """`patience` is for how many seconds a request is tried; `width` is how many may be on their way."""
 
     cluster: BlockingCluster
     patience: float = 120.0
     width: int = 16
-    _on_way: dict[tuple[str, int], Errand] = field(default_factory=dict)
-    _lanes: set[Hashable] = field(default_factory=set)
+    _on_way: dict[tuple[str, int], OrderedRequest] = field(default_factory=dict)
+    _busy: set[Hashable] = field(default_factory=set)
 
-    def submit(self, errand: Errand) -> None:
-        """Send, after waiting for the lane to be free. Answers of other errands are taken meanwhile."""
-        while errand.lane in self._lanes or len(self._on_way) >= self.width:
+    def submit(self, request: OrderedRequest) -> None:
+        """Send, after waiting for the answer to the one before it. Answers to others are taken meanwhile."""
+        while request.key in self._busy or len(self._on_way) >= self.width:
             self._take_one()
-        errand.deadline = time.monotonic() + self.patience
-        self._lanes.add(errand.lane)
-        self._send(errand)
+        request.deadline = time.monotonic() + self.patience
+        self._busy.add(request.key)
+        self._send(request)
 
     def flush(self) -> None:
-        """Return when every errand is answered."""
+        """Return when every request is answered."""
         while self._on_way:
             self._take_one()
 
-    def _send(self, errand: Errand) -> None:
+    def _send(self, request: OrderedRequest) -> None:
         while True:
             try:
-                errand.sent_to = errand.address()
-                number = self.cluster.connection(errand.sent_to).send(errand.command())
+                request.sent_to = request.address(self.cluster)
+                number = request.write(self.cluster.connection(request.sent_to))
             except ClientError as error:
-                self._pause(errand, error)
+                self._pause(request, error)
             else:
-                self._on_way[errand.sent_to, number] = errand
+                self._on_way[request.sent_to, number] = request
                 return
 
     def _take_one(self) -> None:
-        """One answer; when the connection of the oldest errand breaks, all of that connection go out again."""
-        (address, _), errand = next(iter(self._on_way.items()))
+        """One answer; when the connection of the oldest request breaks, all of that connection go out again."""
+        (address, _), request = next(iter(self._on_way.items()))
         try:
             answer = self.cluster.connection(address).receive()
         except ClientError as error:
-            self._again(address, errand, error)
+            self._again(address, request, error)
             return
         answered = self._on_way.pop((address, answer.opaque), None)
         if answered is None:
             return
         if answer.code in _STORED:
-            self._lanes.discard(answered.lane)
-            answered.done(answer)
+            self._busy.discard(answered.key)
+            answered.answered(answer)
         else:
             self._pause(answered, refused(answer, address))
             self._send(answered)
 
-    def _again(self, address: str, errand: Errand, error: ClientError) -> None:
-        self._pause(errand, error)
+    def _again(self, address: str, request: OrderedRequest, error: ClientError) -> None:
+        self._pause(request, error)
         lost = [key for key in self._on_way if key[0] == address]
         for one in [self._on_way.pop(key) for key in lost]:
             self._send(one)
 
-    def _pause(self, errand: Errand, error: ClientError) -> None:
+    def _pause(self, request: OrderedRequest, error: ClientError) -> None:
         """Wait before the next attempt; raises when there is none."""
-        if not error.retriable or time.monotonic() >= errand.deadline:
+        if not error.retriable or time.monotonic() >= request.deadline:
             raise error
         if not isinstance(error, Refused):
-            self.cluster.drop(errand.sent_to)
+            self.cluster.drop(request.sent_to)
         time.sleep(_PAUSE_S)

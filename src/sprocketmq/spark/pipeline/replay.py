@@ -49,9 +49,9 @@ def replay(
 
 def _send(frame: DataFrame, nameserver: str, topic: str, rate: int | None, options: dict[str, str]) -> None:
     queues = _queue_count(nameserver, topic)
-    lane = [f.col(name) for name in ("topic", "brokerName", "queueId")]
+    queue = [f.col(name) for name in ("topic", "brokerName", "queueId")]
     tasks = 1 if rate is not None else min(queues, 8)  # a rate holds for one task
-    ordered = frame.repartition(tasks, f.col("queueId") % queues).sortWithinPartitions(*lane, "queueOffset")
+    ordered = frame.repartition(tasks, f.col("queueId") % queues).sortWithinPartitions(*queue, "queueOffset")
     rows = ordered.select("body", "tags", "keys", "properties", _target_queue(queues))
     given = {"nameserver": nameserver, "topic": topic, **options}
     if rate is not None:

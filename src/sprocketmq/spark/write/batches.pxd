@@ -1,11 +1,11 @@
-# The C types of parcels.py.
+# The C types of batches.py.
 from sprocketmq.hot.octets cimport cut, resize
 
 import cython
 
 
 @cython.final
-cdef class Parcel:
+cdef class QueueBatch:
     cdef readonly object topic, queue
     cdef public Py_ssize_t size, rows
     cdef bytearray _room
@@ -17,13 +17,13 @@ cdef class Parcel:
 
 
 @cython.final
-cdef class TopicParcels:
-    cdef readonly Parcel any
+cdef class TopicBatches:
+    cdef readonly QueueBatch any
     cdef list _of_queues
     cdef dict _by_id
 
-    cpdef Parcel by_id(self, long long queue_id)
+    cpdef QueueBatch by_id(self, long long queue_id)
 
-    cpdef Parcel by_hash(self, long long value)
+    cpdef QueueBatch by_hash(self, long long value)
 
     cpdef list held(self)

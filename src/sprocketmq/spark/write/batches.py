@@ -1,5 +1,5 @@
 # cython: annotation_typing=False
-"""What is gathered for the queues of a topic until it is sent: one parcel per queue, and one for any of them."""
+"""What is gathered for the queues of a topic until it is sent: one batch per queue, and one for any of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if not cython.compiled:
 _FIRST_BYTES = 4096
 
 
-class Parcel:
+class QueueBatch:
     """Entries of a batch send, back to back; `queue` is None when any will do."""
 
     def __init__(self, topic: str, queue: MessageQueue | None) -> None:
@@ -27,7 +27,7 @@ class Parcel:
         self._room = bytearray(_FIRST_BYTES)
 
     def reserve(self, size: int) -> Octets:
-        """The parcel's bytes, with room for so many behind its entries; good until the next call."""
+        """The batch's bytes, with room for so many behind its entries; good until the next call."""
         if self.size + size > len(self._room):
             resize(self._room, 2 * (self.size + size))
         return self._room
@@ -39,21 +39,21 @@ class Parcel:
         return cut(self._room, 0, size)
 
 
-class TopicParcels:
-    """The parcels of a topic with these queues."""
+class TopicBatches:
+    """The batches of a topic with these queues."""
 
     def __init__(self, topic: str, queues: Sequence[MessageQueue]) -> None:
-        self.any = Parcel(topic, None)
-        self._of_queues = [Parcel(topic, queue) for queue in queues]
-        self._by_id = {parcel.queue.queue_id: parcel for parcel in reversed(self._of_queues) if parcel.queue}
+        self.any = QueueBatch(topic, None)
+        self._of_queues = [QueueBatch(topic, queue) for queue in queues]
+        self._by_id = {batch.queue.queue_id: batch for batch in reversed(self._of_queues) if batch.queue}
 
-    def by_id(self, queue_id: int) -> Parcel | None:
+    def by_id(self, queue_id: int) -> QueueBatch | None:
         """That of the first queue with this id; None when no queue has it."""
         return self._by_id.get(queue_id)
 
-    def by_hash(self, value: int) -> Parcel:
+    def by_hash(self, value: int) -> QueueBatch:
         return self._of_queues[abs(value) % len(self._of_queues)]
 
-    def held(self) -> list[Parcel]:
+    def held(self) -> list[QueueBatch]:
         """Those that hold something."""
-        return [parcel for parcel in (self.any, *self._of_queues) if parcel.rows]
+        return [batch for batch in (self.any, *self._of_queues) if batch.rows]

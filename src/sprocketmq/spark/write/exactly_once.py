@@ -18,16 +18,18 @@ A half message stays for as long as the broker keeps its log, so the driver may 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from sprocketmq.client.blocking.connection import BlockingCluster
-from sprocketmq.client.blocking.ordered_requests import Errand, Pipeline
+from sprocketmq.client.blocking.connection import BlockingCluster, BlockingConnection
+from sprocketmq.client.blocking.ordered_requests import OrderedRequest, Pipeline
 from sprocketmq.client.cluster.requests import check, request
 from sprocketmq.client.errors import ClientError
 from sprocketmq.client.producer.transactions import TransactionState
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.headers.query import QueryMessageRequestHeader
 from sprocketmq.protocol.headers.transaction import EndTransactionRequestHeader
+from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.options.sink import SinkOptions
 from sprocketmq.spark.write.commit_records import CommitRecords, HalfMessage
 
@@ -89,11 +91,12 @@ class BatchCommit:
     def _end(self, messages: Iterable[HalfMessage], state: TransactionState, *, patience: float) -> None:
         pipeline = Pipeline(self._cluster, patience, width=256)
         for number, message in enumerate(messages):
-            pipeline.submit(self._errand(number, message, state))
+            header = self._header(message, state)
+            pipeline.submit(_EndTransaction(number, message.queue, header))
         pipeline.flush()
 
-    def _errand(self, number: int, message: HalfMessage, state: TransactionState) -> Errand:
-        header = EndTransactionRequestHeader(
+    def _header(self, message: HalfMessage, state: TransactionState) -> EndTransactionRequestHeader:
+        return EndTransactionRequestHeader(
             topic=message.queue.topic,
             producer_group=self._group,
             tran_state_table_offset=message.half_offset,
@@ -103,5 +106,22 @@ class BatchCommit:
             transaction_id=message.transaction_id,
             bname=message.queue.broker_name,
         )
-        address: Callable[[], str] = lambda: self._cluster.address(message.queue)  # noqa: E731
-        return Errand(number, address, lambda: request(RequestCode.END_TRANSACTION, header), lambda _: None)
+
+
+class _EndTransaction(OrderedRequest):
+    """The end of one transaction; each has a key of its own, for their order does not matter."""
+
+    __slots__ = ("_header", "_queue")
+
+    def __init__(self, key: int, queue: MessageQueue, header: EndTransactionRequestHeader) -> None:
+        super().__init__(key)
+        self._queue, self._header = queue, header
+
+    def address(self, cluster: BlockingCluster) -> str:
+        return cluster.address(self._queue)
+
+    def write(self, connection: BlockingConnection) -> int:
+        return connection.send(request(RequestCode.END_TRANSACTION, self._header))
+
+    def answered(self, answer: Command) -> None:
+        """That it was heard is all there is to know."""

@@ -1,9 +1,9 @@
-# The C types of entries.py.
+# The C types of rows.py.
 from sprocketmq.protocol.record.batch cimport decode_batch
 from sprocketmq.protocol.record.hashing cimport utf8_hash
 from sprocketmq.hot.octets cimport cut, find, put, put_hex16, put_i16, put_i32, put_near, same, text
 from sprocketmq.spark.write.arrow_cells cimport Field, Numbers, Pairs, Ranges
-from sprocketmq.spark.write.batches cimport Parcel, TopicParcels
+from sprocketmq.spark.write.batches cimport QueueBatch, TopicBatches
 
 import cython
 
@@ -18,15 +18,14 @@ cdef class EntryFill:
     cdef Py_ssize_t _batch_bytes, _batch_rows
     cdef long long _first_row
     cdef bint _is_free
-    cdef Parcel _single
-    cdef readonly Parcel full
+    cdef QueueBatch _single
     cdef Ranges _bodies, _topics, _shards
     cdef Pairs _pairs
     cdef Numbers _flags, _delays, _queue_ids
     cdef list _fields
 
-    @cython.locals(parcel=Parcel)
-    cpdef Py_ssize_t fill(self, TopicParcels parcels, Py_ssize_t row, Py_ssize_t end) except -1
+    @cython.locals(batch=QueueBatch)
+    cpdef object fill(self, TopicBatches batches, Py_ssize_t row, Py_ssize_t end, object sink)
 
     cpdef tuple alone(self, Py_ssize_t row)
 
@@ -36,15 +35,15 @@ cdef class EntryFill:
     @cython.locals(topics=Ranges, length=Py_ssize_t, at=Py_ssize_t)
     cpdef Py_ssize_t topic_end(self, Py_ssize_t row, Py_ssize_t end) except -1
 
-    @cython.locals(parcel=Parcel, shards=Ranges, at=Py_ssize_t, queue_id=cython.longlong)
-    cpdef Parcel parcel_of(self, TopicParcels parcels, Py_ssize_t row)
+    @cython.locals(batch=QueueBatch, shards=Ranges, at=Py_ssize_t, queue_id=cython.longlong)
+    cpdef QueueBatch batch_of(self, TopicBatches batches, Py_ssize_t row)
 
     cpdef long long delay(self, Py_ssize_t row) noexcept
 
     @cython.locals(
         bodies=Ranges, length=Py_ssize_t, at=Py_ssize_t, p=cython.p_uchar, properties_at=Py_ssize_t, end=Py_ssize_t
     )
-    cdef bint append(self, Parcel parcel, Py_ssize_t row) except -1
+    cdef bint append(self, QueueBatch batch, Py_ssize_t row) except -1
 
     @cython.locals(value=cython.longlong)
     cdef int flag(self, Py_ssize_t row) except? -1

@@ -5,10 +5,12 @@ entry      as in `protocol/record/batch.py`
 properties := UNIQ_KEY extra TAGS? KEYS? __SHARDINGKEY? DELAY? (name \\x01 value \\x02)*
 A text that is null or empty is left out, and so are those properties of the map that RocketMQ itself makes.
 
-An entry is written behind the others of its parcel before it is known to fit: its size follows from its writing.
+An entry is written behind the others of its batch before it is known to fit: its size follows from its writing.
 """
 
 from __future__ import annotations
+
+from typing import Protocol
 
 try:
     import cython
@@ -20,7 +22,7 @@ from sprocketmq.errors import SprocketError
 from sprocketmq.protocol.record.batch import decode_batch
 from sprocketmq.protocol.record.hashing import utf8_hash
 from sprocketmq.spark.write.arrow_cells import Columns, Field, Pairs, Ranges
-from sprocketmq.spark.write.batches import Parcel, TopicParcels
+from sprocketmq.spark.write.batches import QueueBatch, TopicBatches
 from sprocketmq.spark.write.unique_keys import unique_key
 
 if not cython.compiled:
@@ -44,14 +46,25 @@ class BadRow(SprocketError):
     """A row that cannot be a message."""
 
 
+class RowSink(Protocol):
+    """Where rows go when they are encoded."""
+
+    def send_batch(self, batch: QueueBatch) -> None:
+        """Take what the batch holds: it is empty afterwards, and takes any row."""
+        ...
+
+    def send_delayed(self, rows: EntryFill, row: int, batch: QueueBatch) -> None:
+        """Take a row that no batch may hold."""
+        ...
+
+
 class EntryFill:
-    """Encodes the rows of one task. `full` is the parcel that stopped the last `fill`."""
+    """Encodes the rows of one task."""
 
     def __init__(self, seal: str, extra: str, batch_bytes: int, batch_rows: int) -> None:
         self._head = f"UNIQ_KEY\x01{unique_key(seal, 0)}\x02{extra}".encode()
         self._batch_bytes, self._batch_rows = batch_bytes, batch_rows
-        self._single = Parcel("", None)
-        self.full: Parcel | None = None
+        self._single = QueueBatch("", None)
 
     def open(self, columns: Columns, first_row: int) -> None:
         """Take the rows from these columns; the first has the number `first_row` in its task."""
@@ -61,16 +74,17 @@ class EntryFill:
         self._shards, self._queue_ids = columns.shards, columns.queue_ids
         self._is_free = self._shards is None and self._queue_ids is None and self._delays is None
 
-    def fill(self, parcels: TopicParcels, row: int, end: int) -> int:
-        """Append rows of one topic to the parcels of their queues. Stops where one is full or before a delayed row."""
+    def fill(self, batches: TopicBatches, row: int, end: int, sink: RowSink) -> None:
+        """Append rows of one topic to the batches of their queues; `sink` takes each that is full, and delayed rows."""
         while row < end:
-            parcel = parcels.any if self._is_free else self.parcel_of(parcels, row)
-            if self.delay(row) != 0 or not self.append(parcel, row):
-                self.full = parcel
-                return row
+            batch = batches.any if self._is_free else self.batch_of(batches, row)
+            if self.delay(row) != 0:
+                sink.send_batch(batch)  # the rows before it go first
+                sink.send_delayed(self, row, batch)
+            else:
+                while not self.append(batch, row):
+                    sink.send_batch(batch)
             row += 1
-        self.full = None
-        return row
 
     def alone(self, row: int) -> tuple[int, bytes, bytes]:
         """(flag, body, properties) of a row that travels by itself."""
@@ -101,19 +115,19 @@ class EntryFill:
             row += 1
         return row
 
-    def parcel_of(self, parcels: TopicParcels, row: int) -> Parcel:
-        """The parcel of the queue that the row asks for; queueId goes before shardingKey."""
+    def batch_of(self, batches: TopicBatches, row: int) -> QueueBatch:
+        """The batch of the queue that the row asks for; queueId goes before shardingKey."""
         if self._queue_ids is not None and not self._queue_ids.is_null(row):
             queue_id = self._queue_ids.value(row)
-            parcel = parcels.by_id(queue_id)
-            if parcel is None:
-                raise self.bad(row, f"wants a queue that topic {parcels.any.topic} does not have: {queue_id}")
-            return parcel
+            batch = batches.by_id(queue_id)
+            if batch is None:
+                raise self.bad(row, f"wants a queue that topic {batches.any.topic} does not have: {queue_id}")
+            return batch
         shards = self._shards
         if shards is not None and shards.length(row) > 0:
             at = shards.at(row)
-            return parcels.by_hash(utf8_hash(cut(shards.data, at, at + shards.length(row))))
-        return parcels.any
+            return batches.by_hash(utf8_hash(cut(shards.data, at, at + shards.length(row))))
+        return batches.any
 
     def delay(self, row: int) -> int:
         """The row's delay level; a row without one has 0."""
@@ -121,16 +135,16 @@ class EntryFill:
 
     # -- entries ------------------------------------------------------------------------------------------------------
 
-    def append(self, parcel: Parcel, row: int) -> bool:
-        """Encode the row behind the others; False when the parcel is full without it."""
-        if parcel.rows >= self._batch_rows:
+    def append(self, batch: QueueBatch, row: int) -> bool:
+        """Encode the row behind the others; False when the batch is full without it."""
+        if batch.rows >= self._batch_rows:
             return False
         bodies = self._bodies
         length = bodies.length(row)
         if length <= 0:
             raise self.bad(row, "has no body")
-        at = parcel.size
-        p = parcel.reserve(22 + length + self.most_properties(row))
+        at = batch.size
+        p = batch.reserve(22 + length + self.most_properties(row))
         put_near(p, at + 20, bodies.data, bodies.at(row), length, bodies.data_end)
         properties_at = at + 22 + length
         end = self.put_properties(p, properties_at, row)
@@ -138,7 +152,7 @@ class EntryFill:
             raise self.bad(row, f"has properties of {end - properties_at} bytes; a message takes {_MOST_PROPERTIES}")
         if end - at > MAX_ENTRY_BYTES:
             raise self.bad(row, f"is a message of {end - at} bytes; a broker takes {MAX_ENTRY_BYTES}")
-        if parcel.rows > 0 and end > self._batch_bytes:
+        if batch.rows > 0 and end > self._batch_bytes:
             return False
         put_i32(p, at, end - at)
         put_i32(p, at + 4, 0)
@@ -146,8 +160,8 @@ class EntryFill:
         put_i32(p, at + 12, self.flag(row))
         put_i32(p, at + 16, length)
         put_i16(p, properties_at - 2, end - properties_at)
-        parcel.size = end
-        parcel.rows += 1
+        batch.size = end
+        batch.rows += 1
         return True
 
     def flag(self, row: int) -> int:

@@ -13,7 +13,7 @@ from sprocketmq.client.message import RESERVED_PROPERTIES
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.batch import decode_batch
 from sprocketmq.protocol.record.hashing import string_hash
-from sprocketmq.spark.write.batches import Parcel, TopicParcels
+from sprocketmq.spark.write.batches import QueueBatch, TopicBatches
 from sprocketmq.spark.write.columns import columns_of
 from sprocketmq.spark.write.rows import BadRow, EntryFill
 from sprocketmq.spark.write.unique_keys import unique_key
@@ -72,7 +72,7 @@ def properties_of(row: Row, number: int, names: set[str], extra: str = "") -> by
     return "".join(parts).encode()
 
 
-def parcel_of(row: Row, names: set[str]) -> int | None:
+def batch_of(row: Row, names: set[str]) -> int | None:
     if "queueId" in names and row["queueId"] is not None:
         return int(row["queueId"])
     if "shardingKey" in names and row["shardingKey"]:
@@ -96,18 +96,36 @@ def test_entries_say_what_the_rows_say(
 ) -> None:
     batch = table(rows, names, text, body, number).slice(begin)
     rows = rows[begin:]
-    parcels = TopicParcels("T", QUEUES)
-    assert opened(batch, first_row).fill(parcels, 0, len(rows)) == len(rows)
+    batches = TopicBatches("T", QUEUES)
+    opened(batch, first_row).fill(batches, 0, len(rows), Taken())
     expected: dict[int | None, list[tuple[int, bytes, bytes]]] = {}
     for index, row in enumerate(rows):
         flag = (row["flag"] or 0) if "flag" in names else 0
         entry = flag, row["body"].encode(), properties_of(row, first_row + index, names)
-        expected.setdefault(parcel_of(row, names), []).append(entry)
-    assert {_number(one): decode_batch(one.take()) for one in parcels.held()} == expected
+        expected.setdefault(batch_of(row, names), []).append(entry)
+    assert {_number(one): decode_batch(one.take()) for one in batches.held()} == expected
 
 
-def _number(parcel: Parcel) -> int | None:
-    return None if parcel.queue is None else parcel.queue.queue_id
+class Taken:
+    """What was sent: the content of batches, and rows by themselves."""
+
+    def __init__(self) -> None:
+        self.batches: list[bytes] = []
+        self.rows: list[tuple[int, bytes, bytes]] = []
+
+    def send_batch(self, batch: QueueBatch) -> None:
+        self.batches.append(batch.take())
+
+    def send_delayed(self, rows: EntryFill, row: int, batch: QueueBatch) -> None:
+        assert not batch.rows, "those before it went first"
+        self.rows.append(rows.alone(row))
+
+    def bodies(self) -> list[list[bytes]]:
+        return [[body for _, body, _ in decode_batch(batch)] for batch in self.batches]
+
+
+def _number(batch: QueueBatch) -> int | None:
+    return None if batch.queue is None else batch.queue.queue_id
 
 
 def test_keys_may_be_a_text() -> None:
@@ -124,38 +142,34 @@ def test_what_is_not_text_is_written_as_arrow_writes_it() -> None:
 
 
 @pytest.mark.parametrize(("batch_bytes", "batch_rows", "expected"), [(1 << 20, 3, [3, 3, 1]), (150, 99, [2, 2, 2, 1])])
-def test_a_parcel_takes_so_much_and_no_more(batch_bytes: int, batch_rows: int, expected: list[int]) -> None:
+def test_a_batch_takes_so_much_and_no_more(batch_bytes: int, batch_rows: int, expected: list[int]) -> None:
     fill = opened(pa.RecordBatch.from_pydict({"body": ["x"] * 7}), 0, batch_bytes, batch_rows)
-    parcels, row, found = TopicParcels("T", QUEUES), 0, []
-    while row < 7:
-        row = fill.fill(parcels, row, 7)
-        assert (fill.full is parcels.any) == (row < 7)
-        found.append(parcels.any.take())
-    assert [len(decode_batch(one)) for one in found] == expected
-    assert max(map(len, found)) <= batch_bytes
+    batches, taken = TopicBatches("T", QUEUES), Taken()
+    fill.fill(batches, 0, 7, taken)
+    taken.send_batch(batches.any)
+    assert [len(bodies) for bodies in taken.bodies()] == expected
+    assert max(map(len, taken.batches)) <= batch_bytes
 
 
 def test_an_entry_larger_than_a_batch_goes_by_itself() -> None:
     fill = opened(pa.RecordBatch.from_pydict({"body": ["x", "y" * 1000, "z"]}), 0, 100)
-    parcels, row, found = TopicParcels("T", QUEUES), 0, []
-    while row < 3:
-        row = fill.fill(parcels, row, 3)
-        found.append([body for _, body, _ in decode_batch(parcels.any.take())])
-    assert found == [[b"x"], [b"y" * 1000], [b"z"]]
+    batches, taken = TopicBatches("T", QUEUES), Taken()
+    fill.fill(batches, 0, 3, taken)
+    taken.send_batch(batches.any)
+    assert taken.bodies() == [[b"x"], [b"y" * 1000], [b"z"]]
 
 
-def test_a_delayed_row_stops_the_fill() -> None:
+def test_a_delayed_row_goes_after_those_before_it() -> None:
     rows: list[Row] = [
         {"body": "a", "delayLevel": None},
         {"body": "b", "delayLevel": 3},
         {"body": "c", "delayLevel": 0},
     ]
-    fill, parcels = opened(table(rows, {"delayLevel"})), TopicParcels("T", QUEUES)
-    assert fill.fill(parcels, 0, 3) == 1
-    assert (fill.full is parcels.any, fill.delay(1)) == (True, 3)
-    assert fill.alone(1) == (0, b"b", properties_of(rows[1], 1, {"delayLevel"}))
-    assert fill.fill(parcels, 2, 3) == 3
-    assert [body for _, body, _ in decode_batch(parcels.any.take())] == [b"a", b"c"]
+    batches, taken = TopicBatches("T", QUEUES), Taken()
+    opened(table(rows, {"delayLevel"})).fill(batches, 0, 3, taken)
+    taken.send_batch(batches.any)
+    assert taken.bodies() == [[b"a"], [b"c"]]
+    assert taken.rows == [(0, b"b", properties_of(rows[1], 1, {"delayLevel"}))]
 
 
 def test_runs_of_one_topic() -> None:
@@ -183,7 +197,7 @@ def test_runs_of_one_topic() -> None:
 )
 def test_a_bad_row_is_named(row: Row, reason: str) -> None:
     fill = opened(table([{**dict.fromkeys(row), "body": "good"}, row], set(row), number=pa.int64()), 40)
-    parcels = TopicParcels("T", QUEUES)
+    batches = TopicBatches("T", QUEUES)
     with pytest.raises(BadRow, match=f"row 41 of the task {reason}"):
-        fill.fill(parcels, 0, 2)
-    assert len(decode_batch(parcels.any.take())) == 1
+        fill.fill(batches, 0, 2, Taken())
+    assert len(decode_batch(batches.any.take())) == 1

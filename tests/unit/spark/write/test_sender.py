@@ -10,9 +10,11 @@ import pytest
 from sprocketmq.client.cluster.route import Route
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame.decoder import FrameDecoder
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.batch import decode_batch
 from sprocketmq.protocol.record.properties import decode_properties
+from sprocketmq.protocol.requests.send_frame import Sign
 from sprocketmq.spark.options.sink import SinkOptions
 from sprocketmq.spark.write.columns import columns_of
 from sprocketmq.spark.write.rows import BadRow, EntryFill
@@ -24,6 +26,7 @@ class Notes:
 
     def __init__(self) -> None:
         self.commands: list[Command] = []
+        self.sign: Sign | None = None
         self._answers: list[Command] = []
 
     def route_to_send(self, topic: str, _queues: int) -> Route:
@@ -33,11 +36,13 @@ class Notes:
     def connection(self, _address: str) -> Notes:
         return self
 
-    def send(self, command: Command) -> int:
+    def next_number(self) -> int:
+        return len(self.commands) + 1
+
+    def put(self, frame: bytes) -> None:
+        (command,) = FrameDecoder().feed(frame)
         self.commands.append(command)
-        number = len(self.commands)
-        self._answers.append(Command(ResponseCode.SUCCESS, opaque=number, ext_fields={"queueOffset": "7"}))
-        return number
+        self._answers.append(Command(ResponseCode.SUCCESS, opaque=command.opaque, ext_fields={"queueOffset": "7"}))
 
     def receive(self) -> Command:
         return self._answers.pop(0)
