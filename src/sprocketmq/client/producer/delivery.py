@@ -1,8 +1,7 @@
 """A closed batch on its way to its queue.
 
-It is written at once when its broker is connected, so that the broker stores it while the next batch grows; a task
-awaits the answer. A batch that belongs to one queue is sent there until its deadline. Another goes elsewhere when its
-first queue fails.
+It is written at once when its broker is connected, so that the broker stores it while the next batch grows. A batch
+that belongs to one queue is sent there until its deadline. Another goes elsewhere when its first queue fails.
 """
 
 from __future__ import annotations
@@ -11,12 +10,14 @@ import asyncio
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from sprocketmq.client.cluster.route import Route
 from sprocketmq.client.errors import ClientError, Closed, Unreachable
 from sprocketmq.client.message import SendReceipt
 from sprocketmq.client.producer.encoder import Encoder
 from sprocketmq.client.producer.sender import PendingSend, Sender
+from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.requests.send_frame import Payload
 
@@ -40,42 +41,64 @@ class Delivery:
         self._sender = sender
         self._encoder = encoder
         self._loop = asyncio.get_running_loop()
-        self._tasks: set[asyncio.Task[SendReceipt]] = set()
+        self._under_way: set[asyncio.Future[Any]] = set()
 
     def start(self, batch: ClosedBatch) -> None:
+        """Launch it; most batches need no more than that, so a task is made only for what has to wait or to retry."""
         payload = self._encoder.batch(batch.queue.topic, batch.body)
         try:
             route = self._sender.choose(batch.route, batch.queue)
-            pending = self._sender.launch(payload, route, self._first_deadline(batch))
+            pending = self._sender.launch(payload, route, min(batch.deadline, self._sender.deadline()))
         except Unreachable:  # its master is not in the route: one that comes later may know it
             pending = None
-        task = self._loop.create_task(self._send(batch, payload, pending))
-        self._tasks.add(task)
-        task.add_done_callback(functools.partial(self._ended, batch))
+        if pending is None:
+            self._send_later(batch, payload, is_first=True)
+        else:
+            self._under_way.add(pending.answer)
+            pending.answer.add_done_callback(functools.partial(self._answered, batch, payload, pending))
 
     async def stop(self) -> None:
         """Batches that are under way fail."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        under_way = tuple(self._under_way)
+        for future in under_way:
+            future.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+
+    def _answered(
+        self, batch: ClosedBatch, payload: Payload, pending: PendingSend, answer: asyncio.Future[Command]
+    ) -> None:
+        self._under_way.discard(answer)
+        if answer.cancelled():
+            batch.done(Closed("the producer was stopped"))
+            return
+        try:
+            outcome: SendReceipt | ClientError = self._sender.landed(payload, pending)
+        except ClientError as error:
+            if error.retriable and self._loop.time() < batch.deadline:
+                self._send_later(batch, payload, is_first=False)
+                return
+            outcome = error
+        batch.done(outcome)
+
+    def _send_later(self, batch: ClosedBatch, payload: Payload, *, is_first: bool) -> None:
+        task = self._loop.create_task(self._send(batch, payload, is_first))
+        self._under_way.add(task)
+        task.add_done_callback(functools.partial(self._ended, batch))
 
     def _ended(self, batch: ClosedBatch, task: asyncio.Task[SendReceipt]) -> None:
-        self._tasks.discard(task)
+        self._under_way.discard(task)
         if task.cancelled():
             batch.done(Closed("the producer was stopped"))
         else:
             batch.done(task.exception() or task.result())
 
-    async def _send(self, batch: ClosedBatch, payload: Payload, pending: PendingSend | None) -> SendReceipt:
+    async def _send(self, batch: ClosedBatch, payload: Payload, is_first: bool) -> SendReceipt:
         if batch.is_bound:
-            return await self._sender.insist(payload, batch.deadline, batch.queue, pending)
-        try:
-            route = self._sender.choose(batch.route, batch.queue)
-            return await self._sender.attempt(payload, route, self._first_deadline(batch), pending)
-        except ClientError as error:
-            if not error.retriable or self._loop.time() >= batch.deadline:
-                raise
+            return await self._sender.insist(payload, batch.deadline, batch.queue)
+        if is_first:
+            try:
+                return await self._sender.send(payload, min(batch.deadline, self._sender.deadline()), batch.queue)
+            except ClientError as error:
+                if not error.retriable or self._loop.time() >= batch.deadline:
+                    raise
         return await self._sender.send(payload, batch.deadline)
-
-    def _first_deadline(self, batch: ClosedBatch) -> float:
-        return min(batch.deadline, self._sender.deadline())

@@ -37,6 +37,8 @@ cdef class Sender:
     @cython.locals(started=double)
     cpdef PendingSend launch(self, Payload payload, QueueRoute route, double deadline)
 
+    cpdef object landed(self, Payload payload, PendingSend pending)
+
     @cython.locals(pending=PendingSend)
     cdef PendingSend _write(
         self, Payload payload, QueueRoute route, object connection, double started, double deadline

@@ -1,8 +1,8 @@
 # cython: annotation_typing=False
 """From what a request carries to a receipt: where it goes, and what is done when that fails.
 
-    launch    the first half of an attempt, which waits for nothing: the frame is written, its answer is awaited
-    attempt   one try on one queue: connects where that is needed, launches, and makes a receipt of the answer
+    launch    the first half of an attempt, which waits for nothing: the request is encoded and written
+    landed    the second half: a receipt out of the answer
     send      attempts, each on another broker where there is one, until one succeeds
     insist    attempts on one queue, until one succeeds
 
@@ -119,19 +119,10 @@ class Sender:
             return None
         return self._write(payload, route, connection, started, deadline)
 
-    async def attempt(
-        self, payload: Payload, route: QueueRoute, deadline: float, pending: PendingSend | None = None
-    ) -> SendReceipt:
-        """One try on one queue; `pending` is its first half when that was launched before.
-
-        Raises Refused when the broker did not store it.
-        """
-        if pending is None:
-            pending = self.launch(payload, route, deadline)
-        if pending is None:
-            pending = await self._launch_connected(payload, route, deadline)
+    def landed(self, payload: Payload, pending: PendingSend) -> SendReceipt:
+        """The second half of an attempt, when its answer has come or is lost. Raises what the client calls that."""
         try:
-            answer = await pending.answer
+            answer = pending.answer.result()
         except RemotingError as error:
             raise self._lost(pending, error) from None
         if self._is_available is not None:
@@ -186,23 +177,37 @@ class Sender:
         return self._loop.time() + (self._send_timeout if timeout is None else timeout)
 
     async def send(
-        self, payload: Payload, deadline: float, queue: MessageQueue | None = None, select: Select | None = None
-    ) -> SendReceipt:
+        self, payload: Payload, deadline: float, queue: MessageQueue | None = None, select: Select | None = None,
+        pending: PendingSend | None = None,
+    ) -> SendReceipt:  # fmt: skip
         """The receipt of the first attempt that succeeds, or the error of the last one.
 
-        What belongs to one queue is tried once, for a second try could overtake a later message.
+        What belongs to one queue is tried once, for a second try could overtake a later message. `pending` is the
+        first attempt when it was launched before.
         """
         avoid, left = None, self._retries if queue is None and select is None else 0
         if not self._in_flight.take_free():
             await self._in_flight.take()
         try:
             while True:
-                known = self._known(payload.topic)
-                if known is None or not known.write_queues:
-                    known = await self.route(payload.topic, deadline)
-                route = self.choose(known, queue, select, avoid)
+                if pending is None:
+                    known = self._known(payload.topic)
+                    if known is None or not known.write_queues:
+                        known = await self.route(payload.topic, deadline)
+                    route = self.choose(known, queue, select, avoid)
+                else:
+                    route = pending.route
                 try:
-                    receipt = await self.attempt(payload, route, deadline)
+                    if pending is None:
+                        pending = self.launch(payload, route, deadline)
+                    if pending is None:
+                        pending = await self._launch_connected(payload, route, deadline)
+                    # Awaited here and not in a coroutine for one attempt: to make that costs as much as this loop.
+                    try:  # noqa: SIM105 - this runs for every message, and `suppress` is a call
+                        await pending.answer
+                    except RemotingError:
+                        pass  # `landed` tells what was lost
+                    receipt = self.landed(payload, pending)
                 except (Unreachable, TimedOut, Refused) as error:
                     if not error.retriable or left <= 0 or self._loop.time() >= deadline:
                         raise
@@ -210,23 +215,18 @@ class Sender:
                 else:
                     if left <= 0 or not self._retry_when_not_ok or receipt.ok:
                         return receipt
-                avoid = route.broker_name
+                avoid, pending = route.broker_name, None
                 left -= 1
         finally:
             self._in_flight.give_back()
 
-    async def insist(
-        self, payload: Payload, deadline: float, queue: MessageQueue, pending: PendingSend | None = None
-    ) -> SendReceipt:
+    async def insist(self, payload: Payload, deadline: float, queue: MessageQueue) -> SendReceipt:
         """The same queue until `deadline`: for a caller that sends nothing else to it meanwhile."""
         while True:
-            known = await self.route(payload.topic, deadline)
             try:
-                route = self.choose(known, queue)
-                return await self.attempt(payload, route, min(deadline, self.deadline()), pending)
+                return await self.send(payload, min(deadline, self.deadline()), queue)
             except (Unreachable, TimedOut, Refused) as error:
                 if not error.retriable or self._loop.time() + _PAUSE_S >= deadline:
                     raise
-            pending = None
             self.instance.refresh_soon()
             await asyncio.sleep(_PAUSE_S)

@@ -204,7 +204,8 @@ async def test_a_launch_waits_for_nothing() -> None:
     pending = launched(made)
     assert pending is not None
     assert len(transport.tasks) == 1, "its frame is written"
-    receipt = await made.attempt(single(Message("T", b"x")), pending.route, pending.deadline, pending)
+    receipt = await made.send(single(Message("T", b"x")), pending.deadline, pending=pending)
+    assert len(transport.tasks) == 1, "nothing more is written"
     assert receipt.queue == pending.route.queue
     assert launched(made, 0) is None
     assert launched(sender(network(is_connected=False))) is None
@@ -218,7 +219,7 @@ async def test_no_answer_in_time(is_connected: bool) -> None:
     with pytest.raises(TimedOut):
         await made.send(single(Message("T", b"x")), made.deadline(0.01))
     with pytest.raises(TimedOut, match="the timeout of the send has passed"):
-        await made.attempt(single(Message("T", b"x")), made.choose(ROUTE), made.deadline(0))
+        await made.send(single(Message("T", b"x")), made.deadline(0))
 
 
 @BOTH
