@@ -169,23 +169,27 @@ def inside(namespace: str, messages: Messages) -> Messages:
 
 def split_records(data: bytes | memoryview, broker_name: str) -> list[ReceivedMessage]:
     """The messages of a pull answer, in order, undecoded. Raises BodyError for anything that is not a record."""
-    messages, damage = split_whole(data, broker_name)
+    messages, damage, _ = split_whole(data, broker_name)
     if damage is not None:
         raise BodyError(damage)
     return messages
 
 
-def split_whole(data: bytes | memoryview, broker_name: str) -> tuple[list[ReceivedMessage], str | None]:
-    """The messages before the first damage, and what that is: behind it nobody knows where a record begins."""
+def split_whole(data: bytes | memoryview, broker_name: str) -> tuple[list[ReceivedMessage], str | None, int]:
+    """The messages before the first damage, what that is, and the queue offset it claims, or -1.
+
+    Behind damage nobody knows where a record begins.
+    """
     messages: list[ReceivedMessage] = []
     at, end = 0, len(data)
     try:
         while at < end:
             size, magic, queue_offset = _SIZE_MAGIC_OFFSET.unpack_from(data, at)
             if magic not in (MAGIC_V1, MAGIC_V2) or size <= 0 or at + size > end:
-                return messages, f"no record at {at} of {end} bytes: size {size}, magic {magic & 0xFFFFFFFF:#x}"
+                damage = f"no record at {at} of {end} bytes: size {size}, magic {magic & 0xFFFFFFFF:#x}"
+                return messages, damage, queue_offset
             messages.append(ReceivedMessage(data, at, size, queue_offset, broker_name))
             at += size
     except struct.error as error:
-        return messages, f"no record at {at} of {end} bytes: {error}"
-    return messages, None
+        return messages, f"no record at {at} of {end} bytes: {error}", -1
+    return messages, None, -1

@@ -20,10 +20,11 @@ log = logging.getLogger("sprocketmq.client.cluster.unreadable")
 
 def split(data: bytes, queue: MessageQueue, begin: int, next_offset: int) -> tuple[list[ReceivedMessage], int]:
     """The messages of a pull from offset `begin`, and where the next pull has to begin."""
-    messages, damage = split_whole(data, queue.broker_name)
+    messages, damage, claimed = split_whole(data, queue.broker_name)
     if damage is None:
         return messages, next_offset
-    bad = messages[-1].queue_offset + 1 if messages else begin
+    first = messages[-1].queue_offset + 1 if messages else begin
+    bad = claimed if first <= claimed < next_offset else first  # a filter may have left out what lies between
     _report(queue, bad, damage)
     return messages, bad + 1
 

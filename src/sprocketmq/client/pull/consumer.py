@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
-from sprocketmq.client.cluster import queue_offsets
+from sprocketmq.client.cluster import queue_offsets, unreadable
 from sprocketmq.client.cluster.instance import ClientInstance
+from sprocketmq.client.cluster.pull_request import PullResult
 from sprocketmq.client.cluster.shared_instances import acquire, release
 from sprocketmq.client.errors import Closed
 from sprocketmq.client.names import full_group, full_topic
@@ -142,15 +144,23 @@ class PullConsumer:
 
     async def read_range(self, queue: MessageQueue, begin: int, end: int) -> AsyncIterator[list[ReceivedMessage]]:
         """The messages of one queue from offset `begin` to before `end`; touches no committed offset."""
-        async for result in pull_range(self._running(), self.group, queue, begin, end, self.settings):
-            if messages := within(result.messages(), end):
-                yield inside(self.options.namespace, messages)
+        is_damaged = True
+        while is_damaged:
+            is_damaged = False
+            async with aclosing(self._pulls(queue, begin, end)) as pulls:
+                async for result in pulls:
+                    first = max(begin, result.min_offset)
+                    messages, begin = unreadable.split(result.data, queue, first, result.next_offset)
+                    if messages := within(messages, end):
+                        yield inside(self.options.namespace, messages)
+                    if is_damaged := begin != result.next_offset:
+                        break  # and go on behind what cannot be read
 
     async def read_range_arrow(self, queue: MessageQueue, begin: int, end: int) -> AsyncIterator[pa.RecordBatch]:
         """As `read_range`, in Arrow record batches."""
         from sprocketmq.client.pull import arrow
 
-        async for result in pull_range(self._running(), self.group, queue, begin, end, self.settings):
+        async for result in self._pulls(queue, begin, end):
             batch = arrow.before(arrow.record_batch([result.data], queue.broker_name), end)
             if batch.num_rows:
                 yield batch
@@ -179,6 +189,9 @@ class PullConsumer:
         return await queue_offsets.offset_at(self._running(), queue, int(when.timestamp() * 1000))
 
     # -- inside -----------------------------------------------------------------------------------------------------
+
+    def _pulls(self, queue: MessageQueue, begin: int, end: int) -> AsyncGenerator[PullResult, None]:
+        return pull_range(self._running(), self.group, queue, begin, end, self.settings)
 
     def _full(self, topic: str) -> str:
         return full_topic(self.options.namespace, topic)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.pull_request import PullRequest, PullResult, pull
@@ -16,7 +16,7 @@ from sprocketmq.protocol.message_queue import MessageQueue
 
 async def pull_range(
     instance: ClientInstance, group: str, queue: MessageQueue, begin: int, end: int, settings: PullSettings
-) -> AsyncIterator[PullResult]:
+) -> AsyncGenerator[PullResult, None]:
     """The pulls that cover [begin, end); the last may reach beyond. One is fetched ahead while one is being used.
 
     Offsets that the broker no longer has are passed over; an `end` beyond the queue's end is cut to it.

@@ -5,9 +5,12 @@ from __future__ import annotations
 import struct
 
 import pytest
-from tests.unit.client.fakes import FakeQueues, FakeTransport, instance, until
+from tests.unit.client.fakes import FakeQueues, FakeTransport, instance, stored, until
 
+from sprocketmq.client.cluster import unreadable
+from sprocketmq.client.pull import consumer as consumer_module
 from sprocketmq.client.pull.assignment import Assignment
+from sprocketmq.client.pull.consumer import PullConsumer
 from sprocketmq.client.settings import PullSettings
 from sprocketmq.protocol.message_queue import MessageQueue
 
@@ -85,3 +88,30 @@ async def test_arrow_takes_what_messages_were_not_taken_of(caplog: pytest.LogCap
     assert batch is not None
     assert batch.column("queueOffset").to_pylist() == [2, 3, 4]
     await made.stop(commit=True)
+
+
+def test_the_place_is_the_one_it_claims_where_that_can_be() -> None:
+    records = [stored(b"x", 3), no_magic(stored(b"y", 50))]
+    assert unreadable.split(b"".join(records), QUEUE, 0, 60)[1] == 51
+    assert unreadable.split(records[1], QUEUE, 20, 60)[1] == 51
+    assert unreadable.split(no_magic(stored(b"y", 70)), QUEUE, 20, 60)[1] == 21
+    assert unreadable.split(b"\0" * 9, QUEUE, 20, 60)[1] == 21
+
+
+async def test_a_range_goes_on_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    transport = FakeTransport()
+    broker = FakeQueues(transport, queues=1)
+    used = instance(transport)
+
+    async def release(_instance: object, consumer: str) -> None:
+        await used.stop()
+
+    monkeypatch.setattr(consumer_module, "acquire", lambda _options, consumer: used)
+    monkeypatch.setattr(consumer_module, "release", release)
+    for number in range(6):
+        broker.append(b"%d" % number)
+    for bad in (0, 3):
+        broker.logs[0][bad] = no_magic(broker.logs[0][bad])
+    async with PullConsumer("g", "ns") as consumer:
+        found = [message.body async for batch in consumer.read_range(QUEUE, 0, 5) for message in batch]
+    assert found == [b"1", b"2", b"4"]
