@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
+
 from tests.fault.disk import SimDisk, keep_nothing
 from tests.unit.broker.support import SMALL, Caller, FakeClock, bodies
+from tests.unit.broker.transaction.test_handler import COMMIT, end, half
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.config import BrokerConfig
-from sprocketmq.codes import RequestCode
+from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.config import from_properties
 from sprocketmq.store.config import StoreConfig
 
@@ -52,5 +56,85 @@ async def test_no_message_is_skipped_for_an_offset_that_outlived_the_log() -> No
     offset = again.offsets.query("G", "T", 0)
     assert offset is not None
     assert bodies(await later.pull("T", offset)) == [b"new"] * 12
+    await later.client.close(grace=0.1)
+    await again.stop()
+
+
+async def test_a_commit_that_was_answered_is_in_its_topic() -> None:
+    disk = SimDisk()
+    broker = broker_on(disk, flushDiskType="SYNC_FLUSH")
+    await broker.start()
+    caller = Caller(broker)
+    places = [await half(caller, b"paid %d" % number) for number in range(5)]
+    for place in places:
+        assert (await end(caller, place, COMMIT)).code == ResponseCode.SUCCESS
+    after = await lose_power(broker, caller, disk)
+    again = broker_on(after, flushDiskType="SYNC_FLUSH")
+    await again.start()
+    later = Caller(again)
+    assert bodies(await later.pull()) == [b"paid %d" % number for number in range(5)]
+    await later.client.close(grace=0.1)
+    await again.stop()
+
+
+async def test_a_topic_made_again_keeps_what_was_acknowledged() -> None:
+    disk = SimDisk()
+    broker = broker_on(disk, flushDiskType="SYNC_FLUSH")
+    await broker.start()
+    caller = Caller(broker)
+    for _ in range(20):
+        await caller.send(body=b"old")
+    assert (await caller(RequestCode.DELETE_TOPIC_IN_BROKER, topic="T")).code == ResponseCode.SUCCESS
+    for _ in range(5):
+        assert (await caller.send(body=b"new")).code == ResponseCode.SUCCESS
+    after = await lose_power(broker, caller, disk)
+    again = broker_on(after, flushDiskType="SYNC_FLUSH")
+    await again.start()
+    later = Caller(again)
+    assert bodies(await later.pull()) == [b"new"] * 5
+    await later.client.close(grace=0.1)
+    await again.stop()
+
+
+async def test_nothing_is_acknowledged_on_a_topic_that_cannot_be_saved() -> None:
+    disk = SimDisk()
+    broker = broker_on(disk, flushDiskType="SYNC_FLUSH")
+    await broker.start()
+    caller = Caller(broker)
+    created = disk.faults.calls["create"]
+    disk.faults.errors = {("create", created + number): errno.ENOSPC for number in range(1, 4)}
+    codes = [(await caller.send(body=b"%d" % number)).code for number in range(6)]
+    assert codes[0] == ResponseCode.SYSTEM_ERROR
+    assert codes[-1] == ResponseCode.SUCCESS
+    await caller.client.close(grace=0.1)
+    await broker.stop()
+    again = broker_on(disk, flushDiskType="SYNC_FLUSH")
+    await again.start()
+    later = Caller(again)
+    acknowledged = [b"%d" % number for number, code in enumerate(codes) if code == ResponseCode.SUCCESS]
+    assert bodies(await later.pull()) == acknowledged
+    await later.client.close(grace=0.1)
+    await again.stop()
+
+
+async def test_a_stop_that_cannot_save_leaves_the_rest_to_the_next_start() -> None:
+    disk = SimDisk()
+    broker = broker_on(disk)
+    await broker.start()
+    caller = Caller(broker)
+    disk.faults.errors = {("create", number): errno.ENOSPC for number in range(disk.faults.calls["create"], 1000)}
+    broker.topics.create_own("T", 4)
+    while broker.topics.saver.busy:  # noqa: ASYNC110 - the first try fails
+        await asyncio.sleep(0)
+    disk.faults.errors = {}
+    assert (await caller.send(body=b"kept")).code == ResponseCode.SUCCESS
+    disk.faults.errors = {("create", number): errno.ENOSPC for number in range(disk.faults.calls["create"], 1000)}
+    await caller.client.close(grace=0.1)
+    await broker.stop()
+    disk.faults.errors = {}
+    again = broker_on(disk)
+    await again.start()
+    later = Caller(again)
+    assert bodies(await later.pull()) == [b"kept"]
     await later.client.close(grace=0.1)
     await again.stop()

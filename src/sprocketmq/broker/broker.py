@@ -39,7 +39,7 @@ from sprocketmq.broker.tables.group_members import ConsumerGroup, ConsumerTable,
 from sprocketmq.broker.tables.groups import GroupTable
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.broker.tables.queue_locks import LockProcessors, QueueLocks
-from sprocketmq.broker.tables.saver import Saver
+from sprocketmq.broker.tables.saver import Saver, save_all
 from sprocketmq.broker.tables.sql_filters import FilterTable
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.broker.wiring import MessageKinds, make_sends
@@ -247,9 +247,7 @@ class Broker:
         self.kinds.start()
         current = self.settings
         self._jobs = [
-            Periodic(
-                "save offsets", lambda: current.current.flush_consumer_offset_interval / 1000, self.offsets.saver.begin
-            ),
+            Periodic("save offsets", lambda: current.current.flush_consumer_offset_interval / 1000, self._save_offsets),
             Periodic("expire clients", lambda: _CLIENT_SCAN_SECONDS, self._expire_clients),
             Periodic("save filters", lambda: _FILTER_SAVE_SECONDS, self.filters.begin_save),
             Periodic("forget cold reads", lambda: PERIOD_SECONDS, self.cold.begin_period),
@@ -276,6 +274,10 @@ class Broker:
             host = config.metrics_prom_exporter_host or config.bind_address
             self.exporter = Exporter(self.metrics.text, host, config.metrics_prom_exporter_port)
             await self.exporter.start()
+
+    def _save_offsets(self) -> None:
+        self.kinds.begin_progress()
+        self.offsets.saver.begin()
 
     def _group_changed(self, group: ConsumerGroup) -> None:
         if not group.members:
@@ -315,9 +317,9 @@ class Broker:
         self.pulls.long_polls.woken.stop()
         await self.client.close()
         self.pressure.stop()
-        self.kinds.stop()
+        settled = self.kinds.stop()
         self.acks.stop()
-        if self._save():
+        if self._save() and settled:
             self.store.close()
         else:  # the next start must look for what the tables do not know
             self.store.flush()
@@ -329,14 +331,7 @@ class Broker:
         if self.store.failure is None:
             self.store.flush()
             saves.append(self.offsets.save)
-        saved = True
-        for save in saves:
-            try:
-                save()
-            except OSError as error:
-                events.error("table not saved by the stop", error)
-                saved = False
-        return saved
+        return save_all(saves)
 
     def _wait_for_log(self) -> None:
         """On the thread that saves: as far as the log is written now, it is on disk when this returns."""

@@ -29,6 +29,7 @@ from sprocketmq.broker.static_topic.handler import LogicalRequests
 from sprocketmq.broker.system_topics.delivery import Deliveries
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.system_topics.topic_counts import Resting
+from sprocketmq.broker.tables.saver import save_all
 from sprocketmq.broker.transaction.check_back import TransactionChecks
 from sprocketmq.broker.transaction.half_messages import OpenHalves
 from sprocketmq.broker.transaction.handler import Transactions
@@ -93,17 +94,7 @@ class MessageKinds:
             Periodic(
                 "save delays", lambda: settings.current.flush_delay_offset_interval / 1000, self.schedule.progress.begin
             ),
-            Periodic(
-                "save transactions",
-                lambda: settings.current.flush_consumer_offset_interval / 1000,
-                self.halves.progress.begin,
-            ),
             Periodic("revive", lambda: settings.current.revive_interval / 1000, self.revive.run),
-            Periodic(
-                "save revive",
-                lambda: settings.current.flush_consumer_offset_interval / 1000,
-                self.revive.progress.begin,
-            ),
             Periodic("save resting timers", lambda: _SAVE_TIMERS_SECONDS, self.timer.save_resting),
             Periodic(
                 "save order", lambda: settings.current.flush_consumer_offset_interval / 1000, self.order.saver.begin
@@ -145,19 +136,28 @@ class MessageKinds:
             job.start()
         self._started = True
 
-    def stop(self) -> None:
-        """Write down how far everything has come; the store is still open. Before a start there is nothing to say."""
+    def begin_progress(self) -> None:
+        """Have committed what transactions and POP have settled, before the offsets are saved."""
+        self.halves.progress.begin()
+        self.revive.progress.begin()
+
+    def stop(self) -> bool:
+        """Write down how far everything has come; the store is still open. Before a start there is nothing to say.
+
+        False when something could not be written.
+        """
         if not self._started:
-            return
+            return True
         self._started = False
         for job in self._jobs:
             job.stop()
         self.checks.alarm.stop()
         self.order.alarm.stop()
-        self.order.save()
         self.halves.write_marks()
         self.schedule.stop()
         self.timer.stop()
         self.revive.progress.save_now()
         self.halves.progress.save_now()
-        self.halves.resting.save()
+        return save_all([
+            self.order.save, self.schedule.saver.close, self.timer.close_resting, self.halves.resting.save
+        ])  # fmt: skip

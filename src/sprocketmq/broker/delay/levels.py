@@ -109,7 +109,6 @@ class Schedule:
         for level in self._levels:
             level.alarm.stop()
         self.progress.save_now()
-        self.saver.close()
 
     def offsets(self) -> dict[int, int]:
         """What each level delivers next; a level that never had anything is left out."""

@@ -114,7 +114,6 @@ class Timer:
         if self._wheel is None or self._log is None:
             return
         self.progress.save_now()
-        self.resting.save()
         self._saver.shutdown(wait=True)
         self._wheel.close()
         self._log.close()
@@ -123,6 +122,11 @@ class Timer:
         """A broker that never had a timer writes no file."""
         if self._wheel is not None:
             self.resting.saver.begin()
+
+    def close_resting(self) -> None:
+        """The same for a stop."""
+        if self._wheel is not None:
+            self.resting.save()
 
     def figures(self) -> dict[str, str]:
         """For an operator: seconds of delay, timers that rest in the wheel, messages that are not in it yet, rates."""

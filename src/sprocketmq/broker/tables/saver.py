@@ -12,7 +12,7 @@ a stop.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 
@@ -145,3 +145,15 @@ class Saver:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def save_all(saves: Iterable[Callable[[], object]]) -> bool:
+    """For a stop: try each, whatever becomes of the others; whether all are saved."""
+    saved = True
+    for save in saves:
+        try:
+            save()
+        except OSError as error:
+            events.error("table not saved by the stop", error)
+            saved = False
+    return saved
