@@ -26,7 +26,7 @@ SUSPEND, SUBSCRIPTION = 2, 4
 async def test_a_pull_brings_the_messages_and_where_to_go_on(caller: Caller, serialize_type: int) -> None:
     for number in range(5):
         await caller.send(body=b"%d" % number)
-    for _way in range(2):  # the second goes the straight way
+    for _way in range(2):  # the second finds the admission of the first
         answer = await caller.pull(offset=1, count=3, serialize_type=serialize_type)
         assert (answer.code, answer.remark) == (ResponseCode.SUCCESS, None)
         assert bodies(answer) == [b"1", b"2", b"3"]
@@ -54,7 +54,7 @@ async def test_messages_between_those_of_other_queues_are_gathered(caller: Calle
         assert bodies(await caller.pull(queue_id=1)) == [b"2", b"5", b"8", b"11"]
 
 
-async def test_what_is_pulled_is_counted_on_either_way(broker: Broker, caller: Caller) -> None:
+async def test_what_is_pulled_is_counted(broker: Broker, caller: Caller) -> None:
     for _ in range(3):
         await caller.send()
     for way in range(1, 4):
@@ -154,7 +154,7 @@ async def test_a_pull_may_commit(broker: Broker, caller: Caller) -> None:
 async def test_what_may_not_be_pulled_is_refused_with_its_code(broker: Broker, caller: Caller) -> None:
     assert (await caller.pull("unknown")).code == ResponseCode.TOPIC_NOT_EXIST
     await caller.send()
-    assert (await caller.pull()).code == ResponseCode.SUCCESS  # the next would go the straight way
+    assert (await caller.pull()).code == ResponseCode.SUCCESS  # the next would find its admission
     assert (await caller.pull(queue_id=4)).code == ResponseCode.INVALID_PARAMETER
     config = broker.topics.configs["T"]
     broker.topics.put(replace(config, perm=2))
@@ -216,7 +216,7 @@ async def test_lite_pulls_can_be_switched_off(start_broker: StartBroker) -> None
 async def test_a_pending_reset_moves_the_next_pull_once(broker: Broker, caller: Caller) -> None:
     for _ in range(4):
         await caller.send()
-    assert len(bodies(await caller.pull())) == 4  # opens the straight way
+    assert len(bodies(await caller.pull())) == 4  # opens an admission
     broker.offsets.commit("G", "T", 0, 4)
     broker.offsets.reset("G", "T", 0, 1)
     broker.offsets.commit("G", "T", 0, 4)  # from a consumer that does not know yet
