@@ -78,7 +78,7 @@ class Sends:
 @pytest.fixture(scope="module")
 def sends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sends]:
     entries = {"mappedFileSizeCommitLog": str(1 << 25), "timerWheelEnable": "false"}
-    broker = make_broker(tmp_path_factory.mktemp("sends"), FakeClock(), **entries)
+    broker = make_broker(tmp_path_factory.mktemp("sends"), FakeClock(), None, **entries)
     with asyncio.Runner() as runner:
         runner.run(broker.start())
         sends = Sends(broker, runner)

@@ -84,7 +84,7 @@ async def test_a_lost_and_regained_connection_is_told(caplog: pytest.LogCaptureF
     await transport.call(address, Command(ROUTE), 60)
     for connection in server.connections:
         connection.abort("test")
-    while transport.straight(address) is not None:  # noqa: ASYNC110 - what is awaited has no event of its own
+    while transport.connected(address) is not None:  # noqa: ASYNC110 - what is awaited has no event of its own
         await asyncio.sleep(0)
     await transport.call(address, Command(ROUTE), 60)
     await transport.close()
