@@ -22,6 +22,7 @@ from sprocketmq.client.producer.encoder import Encoder
 from sprocketmq.client.producer.queue_selectors import QueueSelector, by_sharding_key
 from sprocketmq.client.producer.receipts import ReceiptFuture
 from sprocketmq.client.producer.sender import Sender
+from sprocketmq.client.producer.trace_sender import trace_sender
 from sprocketmq.client.producer.transactions import LocalWork, Transaction, TransactionCheck, TransactionState
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ProducerSettings
@@ -94,7 +95,9 @@ class Producer:
         instance = self._instance = acquire(self.options, producer=self.group)
         hooks: list[SendHook] = [*self._hooks, *default_hooks()]
         if self._trace:
-            self._tracer = Tracer(instance, self.group, TRACE_TOPIC if self._trace is True else self._trace)
+            self._tracer = Tracer(
+                trace_sender(instance, self.group), TRACE_TOPIC if self._trace is True else self._trace
+            )
             self.tasks.spawn(self._tracer.run(), "message trace")
             hooks.append(self._tracer)
         self._sender = Sender(instance, self.group, self.settings, hooks)

@@ -20,6 +20,7 @@ from sprocketmq.client.names import full_group, full_topic
 from sprocketmq.client.options import ClientOptions, Connecting, describe
 from sprocketmq.client.producer import request_reply
 from sprocketmq.client.producer.sender import Sender
+from sprocketmq.client.producer.trace_sender import trace_sender
 from sprocketmq.client.push.concurrent import ConcurrentConsumption
 from sprocketmq.client.push.context import Running
 from sprocketmq.client.push.handlers import Handler, check_function, check_subscribed
@@ -268,7 +269,9 @@ class PushConsumer:
         hooks: list[ConsumeHook] = [*self._hooks, *telemetry]
         sends: list[SendHook] = [*telemetry]
         if self._trace:
-            self._tracer = Tracer(instance, self.group, TRACE_TOPIC if self._trace is True else self._trace)
+            self._tracer = Tracer(
+                trace_sender(instance, self.group), TRACE_TOPIC if self._trace is True else self._trace
+            )
             tasks.spawn(self._tracer.run(), "message trace")
             hooks.append(self._tracer)
             sends.append(self._tracer)

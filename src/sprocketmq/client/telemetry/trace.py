@@ -10,15 +10,12 @@ import asyncio
 import logging
 import uuid
 from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from sprocketmq.client.cluster.identity import local_address
-from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.errors import ClientError
 from sprocketmq.client.message import Message
-from sprocketmq.client.producer.encoder import Encoder
-from sprocketmq.client.producer.sender import Sender
-from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.telemetry.hooks import ConsumeContext, SendContext
 from sprocketmq.protocol.names import TRACE_TOPIC
 from sprocketmq.protocol.record.properties import split_keys
@@ -34,6 +31,8 @@ DEFAULT_REGION = "DefaultRegion"
 _KINDS = {"normal": 0, "batch": 0, "half": 1, "delay": 3, "order": 4}
 _CONTEXT_CODES = {"success": 0, "timeout": 1, "exception": 2, "retry": 4}
 
+SendTrace = Callable[[Message], Awaitable[None]]
+
 
 @dataclass(frozen=True, slots=True)
 class _Record:
@@ -44,10 +43,8 @@ class _Record:
 class Tracer:
     """A hook for producers and consumers. What it cannot send in time it drops: tracing never holds messages up."""
 
-    def __init__(self, instance: ClientInstance, group: str, topic: str = TRACE_TOPIC) -> None:
-        settings = ProducerSettings(retries=1, send_timeout=5.0)
-        self._sender = Sender(instance, f"_INNER_TRACE_PRODUCER-{group}", settings)
-        self._encoder = Encoder("", settings)
+    def __init__(self, send: SendTrace, topic: str = TRACE_TOPIC) -> None:
+        self._send_message = send
         self._topic = topic
         self._waiting: deque[_Record] = deque(maxlen=MAX_WAITING)
         self._due = asyncio.Event()
@@ -125,8 +122,7 @@ class Tracer:
     async def _send(self, records: list[_Record]) -> None:
         body = "".join(record.text for record in records).encode()[:MAX_BYTES]
         keys = dict.fromkeys(key for record in records for key in record.keys if key)
-        payload = self._encoder.single(Message(self._topic, body, keys=list(keys)))
-        await self._sender.send(payload, self._sender.deadline())
+        await self._send_message(Message(self._topic, body, keys=list(keys)))
 
     def _put(self, fields: tuple[object, ...], keys: tuple[str, ...]) -> None:
         self._waiting.append(_Record("\x01".join(str(field) for field in fields) + "\x02", keys))

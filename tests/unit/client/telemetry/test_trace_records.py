@@ -3,6 +3,7 @@ from __future__ import annotations
 from tests.unit.client.fakes import FakeTransport, instance, route, routes, stored, stores
 
 from sprocketmq.client.message import Message, SendReceipt, SendStatus
+from sprocketmq.client.producer.trace_sender import trace_sender
 from sprocketmq.client.received import split_records
 from sprocketmq.client.telemetry.hooks import ConsumeContext, SendContext
 from sprocketmq.client.telemetry.trace import Tracer
@@ -32,7 +33,7 @@ async def test_what_the_tracer_writes_can_be_read() -> None:
         RequestCode.GET_ROUTEINFO_BY_TOPIC: routes({"RMQ_SYS_TRACE_TOPIC": route("a", queues=1)}),
         RequestCode.SEND_MESSAGE_V2: stores(),
     })  # fmt: skip
-    tracer = Tracer(instance(transport), "g")
+    tracer = Tracer(trace_sender(instance(transport), "g"))
     receipt = SendReceipt(SendStatus.OK, "AB12", "7F00000100002A9F0000000000001234", MessageQueue("T", "a", 0), 0)
     tracer.after_send(SendContext("pg", "T", [Message("T", b"x", keys="k\t1")], receipt=receipt, started=1, ended=2))
     messages = split_records(stored(b"x", 0, properties=b"UNIQ_KEY\x01AB12\x02"), "a")
@@ -55,7 +56,7 @@ async def test_a_oneway_send_leaves_no_record_but_a_failed_one_does() -> None:
         RequestCode.GET_ROUTEINFO_BY_TOPIC: routes({"RMQ_SYS_TRACE_TOPIC": route("a", queues=1)}),
         RequestCode.SEND_MESSAGE_V2: stores(),
     })  # fmt: skip
-    tracer = Tracer(instance(transport), "g")
+    tracer = Tracer(trace_sender(instance(transport), "g"))
     tracer.after_send(SendContext("pg", "T", [Message("T", b"x")], started=1, ended=2))
     tracer.after_send(SendContext("pg", "T", [Message("T", b"x")], error=ValueError("no"), started=1, ended=2))
     await tracer.flush()
