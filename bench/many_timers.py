@@ -19,7 +19,7 @@ from pathlib import Path
 from bench.many_topics import resident_kb
 
 from sprocketmq.broker.broker import Broker
-from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.hot.loader import form
 from sprocketmq.protocol.record.properties import TIMER_DELAY_MS, UNIQUE_KEY
 
@@ -37,7 +37,7 @@ def open_broker(root: Path) -> Broker:
 
 
 async def put(broker: Broker, number: int, delay_ms: int) -> None:
-    message = Message(
+    message = BrokerMessage(
         topic="Timed", queue_id=number % 4, body=b"%d" % number, born_timestamp=broker.clock.now_ms(),
         born_host=bytes(8), properties={UNIQUE_KEY: f"{number:032X}", TIMER_DELAY_MS: str(delay_ms)},
     )  # fmt: skip

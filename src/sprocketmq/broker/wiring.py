@@ -23,7 +23,7 @@ from sprocketmq.broker.retry.consumer_retry import Retries
 from sprocketmq.broker.retry.request_reply import Replies
 from sprocketmq.broker.send.admission import SendAdmission
 from sprocketmq.broker.send.handler import SendHandler
-from sprocketmq.broker.send.message import Interceptor, Message
+from sprocketmq.broker.send.message import BrokerMessage, Interceptor
 from sprocketmq.broker.send.special import SpecialSends
 from sprocketmq.broker.static_topic.handler import LogicalRequests
 from sprocketmq.broker.system_topics.delivery import Deliveries
@@ -116,7 +116,7 @@ class MessageKinds:
         self.assignments.add_to(broker.table)
         Replies(settings, store, broker.topics, broker.producers, stats, clock).add_to(broker.table)
 
-    def put(self, message: Message) -> PutResult:
+    def put(self, message: BrokerMessage) -> PutResult:
         """Store a message of the broker's own, delayed when it asks for that."""
         self.timed.intercept(message)
         self.schedule.intercept(message)

@@ -12,7 +12,7 @@ from sprocketmq.logs import Events
 from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.kvconfig import KVConfig
 from sprocketmq.nameserver.routes import RouteTable
-from sprocketmq.nameserver.settings import Settings
+from sprocketmq.nameserver.settings import NameserverSettings
 from sprocketmq.properties_file import parse_properties
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.registration import KVTable
@@ -39,7 +39,7 @@ events = Events("sprocketmq.nameserver.admin")
 
 
 class AdminProcessors:
-    def __init__(self, routes: RouteTable, kv: KVConfig, settings: Settings) -> None:
+    def __init__(self, routes: RouteTable, kv: KVConfig, settings: NameserverSettings) -> None:
         self._routes = routes
         self._kv = kv
         self._settings = settings

@@ -57,7 +57,7 @@ class LiveBroker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
+class BrokerRegistration:
     """What a broker says of itself. `session` stands for its connection; None for `acting_master` is a 4.x broker."""
 
     cluster: str

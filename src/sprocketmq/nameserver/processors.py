@@ -9,10 +9,10 @@ from zlib import crc32
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
-from sprocketmq.nameserver.brokers import LiveBroker, Registration
+from sprocketmq.nameserver.brokers import BrokerRegistration, LiveBroker
 from sprocketmq.nameserver.kvconfig import KVConfig
 from sprocketmq.nameserver.routes import RouteTable
-from sprocketmq.nameserver.settings import Settings
+from sprocketmq.nameserver.settings import NameserverSettings
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.compressed_registration import decode_compressed
 from sprocketmq.protocol.bodies.data_version import DataVersion
@@ -45,7 +45,7 @@ _ZONE = "__ZONE_NAME"
 
 
 class RouteProcessors:
-    def __init__(self, routes: RouteTable, kv: KVConfig, settings: Settings) -> None:
+    def __init__(self, routes: RouteTable, kv: KVConfig, settings: NameserverSettings) -> None:
         self._routes = routes
         self._kv = kv
         self._settings = settings
@@ -79,7 +79,7 @@ class RouteProcessors:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the checksum of the registration does not match its body")
         body = _registration_body(request, header.compressed)
         registered = self._routes.register(
-            Registration(
+            BrokerRegistration(
                 cluster=header.cluster_name,
                 name=header.broker_name,
                 broker_id=header.broker_id,

@@ -16,12 +16,12 @@ from sprocketmq.nameserver.brokers import (
     DEFAULT_EXPIRY_MS,
     MASTER_ID,
     BrokerGroup,
+    BrokerRegistration,
     LiveBroker,
     Registered,
-    Registration,
     RulerChange,
 )
-from sprocketmq.nameserver.topics import TopicTable
+from sprocketmq.nameserver.topics import TopicDirectory
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.route import BrokerData, ClusterInfo, QueueData, TopicRouteData
 from sprocketmq.protocol.bodies.topic import PERM_WRITE, TopicConfig
@@ -32,7 +32,7 @@ Clock = Callable[[], float]
 class RouteTable:
     def __init__(self, clock: Clock) -> None:
         self.on_ruler_changed: Callable[[RulerChange], None] | None = None
-        self.topics = TopicTable()
+        self.topics = TopicDirectory()
         self._clock = clock
         self._changes = 0
         self._groups: dict[str, BrokerGroup] = {}
@@ -46,7 +46,7 @@ class RouteTable:
 
     # -- brokers ----------------------------------------------------------------------------------------------------
 
-    def register(self, coming: Registration, *, delete_absent: bool = False) -> Registered:
+    def register(self, coming: BrokerRegistration, *, delete_absent: bool = False) -> Registered:
         """Take in a registration; RequestRefused when it cannot be true.
 
         With `delete_absent` the group loses the topics that the registration lacks.
@@ -160,7 +160,7 @@ class RouteTable:
 
     # -- inside -----------------------------------------------------------------------------------------------------
 
-    def _is_outdated(self, group: BrokerGroup, coming: Registration) -> bool:
+    def _is_outdated(self, group: BrokerGroup, coming: BrokerRegistration) -> bool:
         """Another address holds this id with a higher state version: that one is the newer master."""
         address = group.addresses.get(coming.broker_id)
         if address is None or address == coming.address:
@@ -171,13 +171,13 @@ class RouteTable:
         self._live.pop((coming.cluster, coming.address), None)
         return True
 
-    def _leave_old_group(self, coming: Registration) -> None:
+    def _leave_old_group(self, coming: BrokerRegistration) -> None:
         """A broker that was given another name leaves nothing under the old one: nobody would ever expire it."""
         live = self._live.get((coming.cluster, coming.address))
         if live is not None and live.name != coming.name:
             self.unregister(live.cluster, live.name, live.address)
 
-    def _join(self, group: BrokerGroup, coming: Registration) -> None:
+    def _join(self, group: BrokerGroup, coming: BrokerRegistration) -> None:
         before = group.data()
         group.cluster, group.zone = coming.cluster, coming.zone
         group.acting_master = bool(coming.acting_master)
@@ -187,7 +187,7 @@ class RouteTable:
         if group.data() != before:
             self._changes += 1
 
-    def _take_topics(self, group: BrokerGroup, coming: Registration, is_new: bool, delete_absent: bool) -> None:
+    def _take_topics(self, group: BrokerGroup, coming: BrokerRegistration, is_new: bool, delete_absent: bool) -> None:
         wrapper = coming.topics
         is_changed = is_new or self.data_version(coming.cluster, coming.address) != wrapper.data_version
         if delete_absent and not wrapper.topic_queue_mapping_info_map:
@@ -201,7 +201,7 @@ class RouteTable:
             for topic, mapping in wrapper.topic_queue_mapping_info_map.items():
                 self.topics.put_mapping(topic, mapping)
 
-    def _keep_alive(self, coming: Registration) -> None:
+    def _keep_alive(self, coming: BrokerRegistration) -> None:
         if self._filter_servers.pop(coming.address, ()) != coming.filter_servers:
             self._changes += 1
         if coming.filter_servers:
@@ -218,7 +218,7 @@ class RouteTable:
             session=coming.session,
         )
 
-    def _answer(self, group: BrokerGroup, coming: Registration, is_new: bool) -> Registered:
+    def _answer(self, group: BrokerGroup, coming: BrokerRegistration, is_new: bool) -> Registered:
         master = group.addresses.get(MASTER_ID)
         live = None if master is None else self._live.get((coming.cluster, master))
         if coming.broker_id == MASTER_ID or live is None:
@@ -253,7 +253,7 @@ class RouteTable:
         )
 
 
-def _speaks_for_group(group: BrokerGroup, coming: Registration) -> bool:
+def _speaks_for_group(group: BrokerGroup, coming: BrokerRegistration) -> bool:
     """A master does; a slave does when it has the lowest id and is new enough to know of acting masters."""
     return coming.broker_id == MASTER_ID or (coming.acting_master is not None and coming.broker_id == group.ruler)
 

@@ -17,7 +17,7 @@ from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.kvconfig import KVConfig
 from sprocketmq.nameserver.processors import RouteProcessors, log_gone
 from sprocketmq.nameserver.routes import Clock, RouteTable
-from sprocketmq.nameserver.settings import Settings
+from sprocketmq.nameserver.settings import NameserverSettings
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import to_ext_fields
 from sprocketmq.protocol.headers.ha import NotifyMinBrokerIdChangeRequestHeader
@@ -30,7 +30,7 @@ class Nameserver:
     def __init__(
         self, config: NameserverConfig, *, clock: Clock = time.monotonic, ssl: tls.SSLContext | None = None
     ) -> None:
-        self.settings = Settings(config)
+        self.settings = NameserverSettings(config)
         self.routes = RouteTable(clock)
         self.routes.on_ruler_changed = self._ruler_changed
         self.kv = KVConfig(config.kv_config_path)

@@ -15,7 +15,7 @@ from sprocketmq.properties_file import format_properties, parse_properties
 events = Events("sprocketmq.nameserver.settings")
 
 
-class Settings:
+class NameserverSettings:
     """`current` is replaced as a whole: whoever reads it twice in one step sees one configuration."""
 
     def __init__(self, config: NameserverConfig) -> None:

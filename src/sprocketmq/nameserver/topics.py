@@ -16,7 +16,7 @@ from sprocketmq.protocol.bodies.topic import PERM_READ, PERM_WRITE
 T = TypeVar("T")
 
 
-class TopicTable:
+class TopicDirectory:
     def __init__(self) -> None:
         self.version = 0
         self._queues: dict[str, dict[str, QueueData]] = {}

@@ -28,7 +28,7 @@ from sprocketmq.store.log.append import Appender, PutResult, PutStatus
 from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.log.flush import LogFlusher, QueueFlusher
 from sprocketmq.store.lookup import Reader
-from sprocketmq.store.pull.get import Getter
+from sprocketmq.store.pull.get import PullReader
 from sprocketmq.store.queue.ext import ExtTable
 from sprocketmq.store.queue.table import QueueTable
 from sprocketmq.store.recovery.recovery import Recovery, RecoveryReport
@@ -83,7 +83,7 @@ class MessageStore:
         )  # fmt: skip
         self.log.appender = self.appender
         self.reader = Reader(self.log, self.queues, self.index, self.deleted.table)
-        self.getter = Getter(config, self.appender, self.log.view_of, self.log.file_size, self.queues.file_size)
+        self.getter = PullReader(config, self.appender, self.log.view_of, self.log.file_size, self.queues.file_size)
         self.flusher = LogFlusher(files, self.log, config, self.fail)
         self.queue_flusher = QueueFlusher(config, self._flush_queues, self.write_checkpoint, self.fail)
         self.checkpoint = Checkpoint()

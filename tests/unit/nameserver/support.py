@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sprocketmq.nameserver.brokers import Registration
+from sprocketmq.nameserver.brokers import BrokerRegistration
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper, TopicQueueMappingInfo
 from sprocketmq.protocol.bodies.topic import TopicConfig
@@ -43,11 +43,11 @@ def static(name: str, broker: str) -> TopicConfigAndMappingSerializeWrapper:
 
 def registration(
     name: str = "broker-a", broker_id: int = 0, cluster: str = "DefaultCluster", **changes: Any
-) -> Registration:
+) -> BrokerRegistration:
     fields: dict[str, Any] = {
         "address": f"10.0.0.{broker_id + 1}:10911" if name == "broker-a" else f"10.0.1.{broker_id + 1}:10911",
         "ha_address": f"10.0.0.{broker_id + 1}:10912",
         "topics": topics("orders"),
         **changes,
     }
-    return Registration(cluster=cluster, name=name, broker_id=broker_id, **fields)
+    return BrokerRegistration(cluster=cluster, name=name, broker_id=broker_id, **fields)

@@ -7,16 +7,16 @@ import pytest
 from sprocketmq.config import settings_of
 from sprocketmq.errors import ConfigError
 from sprocketmq.nameserver.config import NameserverConfig
-from sprocketmq.nameserver.settings import Settings
+from sprocketmq.nameserver.settings import NameserverSettings
 
 
 def test_changes_outlive_a_restart(tmp_path: Path) -> None:
     config = NameserverConfig(config_store_path=tmp_path / "namesrv.properties")
-    settings = Settings(config)
+    settings = NameserverSettings(config)
     settings.load()
     settings.update({"orderMessageEnable": "true"})
     settings.update({"scanNotActiveBrokerInterval": "100"})
-    again = Settings(config)
+    again = NameserverSettings(config)
     again.load()
     assert again.current.order_message_enable
     assert again.current.scan_not_active_broker_interval == 100
@@ -26,7 +26,7 @@ def test_changes_outlive_a_restart(tmp_path: Path) -> None:
 def test_the_stored_file_cannot_set_what_may_not_be_changed(tmp_path: Path) -> None:
     path = tmp_path / "namesrv.properties"
     path.write_text("kvConfigPath=/etc/passwd\nunknown=1\nenableTopicList=false\n")
-    settings = Settings(NameserverConfig(config_store_path=path))
+    settings = NameserverSettings(NameserverConfig(config_store_path=path))
     settings.load()
     assert settings.current.kv_config_path != Path("/etc/passwd")
     assert not settings.current.enable_topic_list
@@ -36,7 +36,7 @@ def test_the_stored_file_cannot_set_what_may_not_be_changed(tmp_path: Path) -> N
     "key", ["configStorePath", "kvConfigPath", "bindAddress", "adminAllowFrom", "logFile", "nosuch"]
 )
 def test_paths_and_addresses_cannot_be_changed(tmp_path: Path, key: str) -> None:
-    settings = Settings(NameserverConfig(config_store_path=tmp_path / "namesrv.properties"))
+    settings = NameserverSettings(NameserverConfig(config_store_path=tmp_path / "namesrv.properties"))
     with pytest.raises(ConfigError, match=key):
         settings.update({"enableTopicList": "false", key: "/tmp/x"})
     assert settings.current.enable_topic_list, "all or nothing"
@@ -49,4 +49,4 @@ def test_nothing_that_can_be_changed_names_a_path_or_an_address() -> None:
 
 def test_no_key_at_all() -> None:
     with pytest.raises(ConfigError, match="no key"):
-        Settings(NameserverConfig()).update({})
+        NameserverSettings(NameserverConfig()).update({})

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from sprocketmq.broker.admin.consumer_lag import FallBehind
 from sprocketmq.broker.delay.levels import Schedule
 from sprocketmq.broker.metrics.history import DAY, HOUR, MINUTE, Span
-from sprocketmq.broker.metrics.stats import Figure, Stats, Unit
+from sprocketmq.broker.metrics.stats import Figure, Stats, StatUnit
 from sprocketmq.broker.send.backpressure import Pressure
 from sprocketmq.broker.send.durable_acks import Acks
 from sprocketmq.broker.settings import Settings
@@ -171,7 +171,7 @@ class FigureProcessors:
     def _item(self, figure: Figure, span: Span) -> BrokerStatsItem:
         """`avgpt` is the average of one message: its size, its milliseconds, or 1."""
         window = figure.history.window(span, self._stats.clock())
-        totals = {Unit.NUMS: window.count, Unit.SIZE: window.size, Unit.LATENCY: window.micros // 1000}
+        totals = {StatUnit.NUMS: window.count, StatUnit.SIZE: window.size, StatUnit.LATENCY: window.micros // 1000}
         total = totals[figure.unit]
         return BrokerStatsItem(
             sum=total, tps=total / window.seconds, avgpt=total / window.count if window.count else 0.0

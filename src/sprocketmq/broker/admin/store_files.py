@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sprocketmq.broker.tables.group_members import ConsumerTable
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
-from sprocketmq.broker.tables.subscriptions import Subscription, matches
+from sprocketmq.broker.tables.subscriptions import GroupSubscription, matches
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -60,7 +60,7 @@ class FileProcessors:
         return request.reply(body=codec.encode(body))
 
     def _entries(
-        self, queue: ConsumeQueue, first: int, count: int, wanted: Subscription | None
+        self, queue: ConsumeQueue, first: int, count: int, wanted: GroupSubscription | None
     ) -> tuple[ConsumeQueueData, ...]:
         found = []
         for offset in range(max(first, queue.min_offset), min(first + count, queue.max_offset)):
@@ -77,7 +77,7 @@ class FileProcessors:
             )
         return tuple(found)
 
-    def _passes(self, wanted: Subscription, commit_offset: int, tags_code: int) -> bool:
+    def _passes(self, wanted: GroupSubscription, commit_offset: int, tags_code: int) -> bool:
         record = self._store.reader.record_at(commit_offset) if wanted.is_sql else None
         return matches(wanted.wanted, tags_code, b"" if record is None else record.properties)
 

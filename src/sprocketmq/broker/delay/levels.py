@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sprocketmq.broker.send.message import TRANSACTION_BITS, Message
+from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage
 from sprocketmq.broker.system_topics.alarm import Alarm, Steady
 from sprocketmq.broker.system_topics.delivery import Deliveries, home_of, redirect
 from sprocketmq.broker.system_topics.numbers import number_in
@@ -123,7 +123,7 @@ class Schedule:
 
     # -- in ------------------------------------------------------------------------------------------------------------
 
-    def intercept(self, message: Message) -> None:
+    def intercept(self, message: BrokerMessage) -> None:
         """Let a delayed message rest. One above the highest level waits as long as that."""
         number = level_of(message)
         if number <= 0 or message.sys_flag & TRANSACTION_BITS not in (0, TRANSACTION_COMMIT):
@@ -199,6 +199,6 @@ class Schedule:
         return partial(self._file.save, DelayOffsets(offset_table=self._safe, data_version=self._version))
 
 
-def level_of(message: Message) -> int:
+def level_of(message: BrokerMessage) -> int:
     """The level that DELAY asks for; 0 where it asks for none."""
     return number_in(message.properties.get(DELAY)) or 0

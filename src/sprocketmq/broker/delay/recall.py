@@ -13,7 +13,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.numbers import number_in
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
@@ -57,7 +57,7 @@ class Recalls:
     """`put` stores a message of the broker's own, with its timer."""
 
     def __init__(
-        self, settings: Settings, topics: TopicTable, answers: SafeAnswers, put: Callable[[Message], PutResult],
+        self, settings: Settings, topics: TopicTable, answers: SafeAnswers, put: Callable[[BrokerMessage], PutResult],
         now_ms: Callable[[], int],
     ) -> None:  # fmt: skip
         self._settings = settings
@@ -88,7 +88,7 @@ class Recalls:
             TIMER_DELIVER_MS: str(handle.timestamp),
             TIMER_DEL_UNIQKEY: f"{handle.topic}+{handle.unique_key}",
         }
-        message = Message(
+        message = BrokerMessage(
             topic=handle.topic,
             queue_id=0,
             body=b"0",

@@ -46,7 +46,16 @@ from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.files.files import Clock, Files, can_pass
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.timer.link import tally_units
-from sprocketmq.store.timer.log import DEFAULT, DELETE, ROLL, UNIT_SIZE, TimerCheck, TimerLog, Unit, read_timer_check
+from sprocketmq.store.timer.log import (
+    DEFAULT,
+    DELETE,
+    ROLL,
+    UNIT_SIZE,
+    TimerCheck,
+    TimerLog,
+    TimerUnit,
+    read_timer_check,
+)
 from sprocketmq.store.timer.wheel import NONE, SLOTS, TimerWheel
 
 events = Events("sprocketmq.broker.delay")
@@ -243,7 +252,7 @@ class Timer:
             return deletes or self._deliver(record, properties, self._clock.now_ms())
         magic, time = self._rolled(DEFAULT, time, now)
         wheel, log = self._open()
-        unit = Unit(
+        unit = TimerUnit(
             UNIT_SIZE, wheel.get(time).last, magic | (DELETE if deletes else 0), now, time - now, record.commit_offset,
             record.size, string_hash(properties.get(REAL_TOPIC, "")), 0,
         )  # fmt: skip
@@ -338,7 +347,7 @@ class Timer:
             position = unit.previous
         return _Due(positions, frozenset(deleted)) if positions else None
 
-    def _deleted_key(self, unit: Unit) -> str:
+    def _deleted_key(self, unit: TimerUnit) -> str:
         record = self._store.reader.record_at(unit.commit_offset)
         return "" if record is None else decode_properties(record.properties).get(TIMER_DEL_UNIQKEY, "")
 
@@ -358,7 +367,7 @@ class Timer:
                 self.resting.add(properties.get(REAL_TOPIC, ""), -1)
         return dealt
 
-    def _deal(self, unit: Unit, record: Record, properties: dict[str, str], deleted: frozenset[str]) -> bool:
+    def _deal(self, unit: TimerUnit, record: Record, properties: dict[str, str], deleted: frozenset[str]) -> bool:
         if unit.magic & ROLL:
             properties[TIMER_ROLL_TIMES] = str((number_in(properties.get(TIMER_ROLL_TIMES)) or 0) + 1)
             return self._deliveries.deliver(record, Home(TIMER_TOPIC, QUEUE), properties)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from sprocketmq.broker.delay.levels import level_of
 from sprocketmq.broker.delay.recall import recall_handle
 from sprocketmq.broker.delay.timer import QUEUE, Timer
-from sprocketmq.broker.send.message import TRANSACTION_BITS, Message
+from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import redirect
 from sprocketmq.broker.system_topics.numbers import number_in
@@ -39,7 +39,7 @@ class TimedSends:
         self._timer = timer
         self._clock = clock
 
-    def intercept(self, message: Message) -> None:
+    def intercept(self, message: BrokerMessage) -> None:
         """Let a message rest that asks for a time; a delay level wins over a timer."""
         properties = message.properties
         if not any(name in properties for name in _ASKED) or message.topic == TIMER_TOPIC:

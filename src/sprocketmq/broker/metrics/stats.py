@@ -23,7 +23,7 @@ from sprocketmq.broker.metrics.counter import Counter
 from sprocketmq.broker.metrics.history import MINUTE, SAMPLE_SECONDS, Counted, History, Mornings, Rates, Ticks
 from sprocketmq.protocol.names import is_system_topic
 
-__all__ = ["SAMPLE_SECONDS", "Figure", "QueueCounters", "Stats", "Unit"]
+__all__ = ["SAMPLE_SECONDS", "Figure", "QueueCounters", "StatUnit", "Stats"]
 
 #: What is counted per topic and group and in nothing else.
 _SENT_BACK, _BURIED, _CHECK_POINT, _ACKED = "SNDBCK_PUT", "DLQ_PUT", "GROUP_CK", "GROUP_ACK"
@@ -36,7 +36,7 @@ _BY_GROUP = {
 }
 
 
-class Unit(Enum):
+class StatUnit(Enum):
     """What of a counter a statistic tells."""
 
     NUMS = "NUMS"
@@ -46,7 +46,7 @@ class Unit(Enum):
 
 class Figure(NamedTuple):
     history: History
-    unit: Unit
+    unit: StatUnit
 
 
 class QueueCounters:
@@ -213,7 +213,7 @@ class Stats:
         if counter is None:
             return None
         suffix = stats_name.rpartition("_")[2]
-        return Figure(self._history(counter), Unit(suffix) if suffix in ("SIZE", "LATENCY") else Unit.NUMS)
+        return Figure(self._history(counter), StatUnit(suffix) if suffix in ("SIZE", "LATENCY") else StatUnit.NUMS)
 
     def _find(self, stats_name: str, key: str) -> Counter | QueueCounters | None:
         first, _, rest = key.partition("@")

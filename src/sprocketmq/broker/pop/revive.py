@@ -12,7 +12,7 @@ from collections.abc import Callable
 import orjson
 
 from sprocketmq.broker.pop.records import ACK, BATCH_ACK, CHECK_POINT, CheckPoint, Key, PopAck
-from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import HOPELESS, Home, message_of
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
@@ -46,7 +46,7 @@ class Revive:
 
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, offsets: ConsumerOffsets, clock: Clock,
-        put: Callable[[Message], PutResult], timer_time: Callable[[], int],
+        put: Callable[[BrokerMessage], PutResult], timer_time: Callable[[], int],
     ) -> None:  # fmt: skip
         self.topic = f"rmq_sys_REVIVE_LOG_{settings.current.broker_cluster_name}"
         self.progress = SafeProgress(store, self._progress, self._commit)
@@ -75,7 +75,7 @@ class Revive:
         return self._write(revive_queue_id, ack.tag, ack.unique_key, ack.encode(), revive_time)
 
     def _write(self, queue_id: int, tag: str, key: str, body: bytes, time: int) -> bool:
-        message = Message(
+        message = BrokerMessage(
             topic=self.topic,
             queue_id=queue_id % len(self._queues),
             body=body,

@@ -2,7 +2,7 @@
 from sprocketmq.broker.metrics.counter cimport Counter
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.requests.pull cimport COMMIT_OFFSET, SUBSCRIPTION, PullRequest, decode_pull, encode_pull_reply_head
-from sprocketmq.store.pull.get cimport GetResult, Getter
+from sprocketmq.store.pull.get cimport GetResult, PullReader
 from sprocketmq.hot.memory cimport ticks_ns
 
 import cython
@@ -57,7 +57,7 @@ cdef class PullHandler:
     cdef readonly dict admitted
     cdef readonly long long generation
     cdef Py_ssize_t _admitted_bytes
-    cdef Getter _getter
+    cdef PullReader _getter
     cdef object _offsets
     cdef object _stats
     cdef object _rules

@@ -27,7 +27,7 @@ from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.requests.pull import PullRequest, decode_pull, encode_pull_reply_head
 from sprocketmq.remoting.handlers import refusal
-from sprocketmq.store.pull.get import GetResult, GetStatus, Getter
+from sprocketmq.store.pull.get import GetResult, GetStatus, PullReader
 
 if not cython.compiled:
     from sprocketmq.hot.memory import ticks_ns
@@ -133,7 +133,7 @@ class PullHandler:
     `offsets` and `stats` are told what each group got.
     """
 
-    def __init__(self, getter: Getter, offsets: Any, stats: Any, rules: Any, without_messages: Any) -> None:
+    def __init__(self, getter: PullReader, offsets: Any, stats: Any, rules: Any, without_messages: Any) -> None:
         self.admitted: dict[str, dict[str, PullAdmission]] = {}
         #: Counts how often the table was emptied: a parked pull sees by it that its admission is closed, and closing
         #: costs the same however many there are.

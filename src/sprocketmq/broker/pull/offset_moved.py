@@ -7,7 +7,7 @@ that is there: messages were skipped, or will come again. The message has the gr
 
 from __future__ import annotations
 
-from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.offsets import OffsetMovedEvent
@@ -30,7 +30,7 @@ class MovedOffsets:
             "offset moved", group=group, topic=queue.topic, queue=queue.queue_id, asked=asked, new=new
         )  # fmt: skip
         event = OffsetMovedEvent(consumer_group=group, message_queue=queue, offset_request=asked, offset_new=new)
-        Message(
+        BrokerMessage(
             topic=OFFSET_MOVED_TOPIC,
             queue_id=0,
             body=codec.encode(event),

@@ -14,7 +14,7 @@ import random
 from collections.abc import Callable
 
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import Home, message_of
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
@@ -56,7 +56,7 @@ class Retries:
 
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, groups: GroupTable, locks: QueueLocks,
-        stats: Stats, answers: SafeAnswers, put: Callable[[Message], PutResult],
+        stats: Stats, answers: SafeAnswers, put: Callable[[BrokerMessage], PutResult],
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
@@ -72,7 +72,7 @@ class Retries:
 
     # -- a consumer sends the message itself ---------------------------------------------------------------------------
 
-    def intercept(self, message: Message) -> None:
+    def intercept(self, message: BrokerMessage) -> None:
         """Bury a message for a retry topic that has been tried often enough."""
         request = message.request
         if request is None or not names.is_retry_topic(message.topic):
@@ -110,7 +110,7 @@ class Retries:
 
     def _next_try(
         self, record: Record, group: SubscriptionGroupConfig, delay_level: int, limit: int, *, unit_mode: bool
-    ) -> Message:
+    ) -> BrokerMessage:
         properties = decode_properties(record.properties)
         properties.setdefault(RETRY_TOPIC, record.topic)
         properties.setdefault(ORIGIN_MESSAGE_ID, offset_message_id(record.store_host, record.commit_offset))

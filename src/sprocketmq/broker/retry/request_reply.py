@@ -11,7 +11,7 @@ import random
 from typing import NamedTuple
 
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.group_members import ProducerTable
 from sprocketmq.broker.tables.topics import TopicTable
@@ -88,14 +88,14 @@ class Replies:
             raise RequestRefused(ResponseCode.INVALID_PARAMETER, fault)
         return sent
 
-    def _message(self, connection: Connection, request: Command, sent: Sent) -> Message:
+    def _message(self, connection: Connection, request: Command, sent: Sent) -> BrokerMessage:
         topic = self._topics.get(sent.topic)
         if topic is None:
             topic = self._topics.create_by_send(sent.topic, sent.default_topic, sent.default_topic_queue_nums)
         queue_id = sent.queue_id if sent.queue_id >= 0 else random.randrange(max(1, topic.write_queue_nums))
         if queue_id >= max(topic.read_queue_nums, topic.write_queue_nums):
             raise RequestRefused(ResponseCode.INVALID_PARAMETER, f"topic {sent.topic} has no queue {queue_id}")
-        return Message(
+        return BrokerMessage(
             topic=sent.topic,
             queue_id=queue_id,
             body=bytes(request.body),
@@ -107,7 +107,7 @@ class Replies:
             reconsume_times=sent.reconsume_times or 0,
         )
 
-    async def _push(self, connection: Connection, sent: Sent, message: Message) -> _Outcome:
+    async def _push(self, connection: Connection, sent: Sent, message: BrokerMessage) -> _Outcome:
         """Hand the reply to the client that asked."""
         client_id = message.properties.get(REPLY_TO_CLIENT)
         if client_id is None:
@@ -142,7 +142,7 @@ class Replies:
             return _Outcome(ResponseCode.SYSTEM_ERROR, f"client {client_id} refused the reply: {answer.remark}")
         return _Outcome(ResponseCode.SUCCESS, None)
 
-    def _keep(self, message: Message) -> SendMessageResponseHeader | None:
+    def _keep(self, message: BrokerMessage) -> SendMessageResponseHeader | None:
         result = message.put_to(self._store)
         if not result.ok:
             return None

@@ -1,8 +1,8 @@
 """A message on its way into the store, and the place where other kinds of messages step in.
 
 Most messages never become an object: they go from the frame to the log. One with a property or flag that asks for more
-(a delay, a timer, a transaction, a retry) becomes a Message first and passes the interceptors. Each may change it, send
-it to another topic, or refuse it; the last state is what is stored.
+(a delay, a timer, a transaction, a retry) becomes a BrokerMessage first and passes the interceptors. Each may change
+it, send it to another topic, or refuse it; the last state is what is stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TRANSACTION_BITS = 0xC
 
 
 @dataclass(slots=True, kw_only=True)
-class Message:
+class BrokerMessage:
     topic: str
     queue_id: int
     body: bytes
@@ -66,4 +66,4 @@ def added_properties(config: BrokerConfig) -> dict[str, str]:
 
 
 #: Changes a message before it is stored, or raises RequestRefused.
-Interceptor = Callable[[Message], None]
+Interceptor = Callable[[BrokerMessage], None]

@@ -1,6 +1,6 @@
 """Sends that are more than a message to be stored: whoever knows what is asked changes the message before it is stored.
 
-    request -> Message -> interceptors (retry limits, transactions, timers, delays) -> store
+    request -> BrokerMessage -> interceptors (retry limits, transactions, timers, delays) -> store
 
 What is never stored is left out: the transient properties, and the check point that a message was popped under.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sprocketmq.broker.metrics.counter import Counter
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.send.message import TRANSACTION_BITS, Interceptor, Message, added_properties
+from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage, Interceptor, added_properties
 from sprocketmq.broker.send.refusals import not_stored
 from sprocketmq.broker.settings import Settings
 from sprocketmq.codes import ResponseCode
@@ -61,12 +61,12 @@ class SpecialSends:
         handle = message.recall_handle
         return SpecialPut(result, counter, key.encode(), None if handle is None else handle.encode(), message.waits)
 
-    def _message(self, connection: Connection, request: Command, sent: SendRequest) -> Message:
+    def _message(self, connection: Connection, request: Command, sent: SendRequest) -> BrokerMessage:
         properties = decode_properties(sent.properties)
         key = properties.get(UNIQUE_KEY) or self._unique_ids.next()
         properties = {name: text for name, text in properties.items() if not name.startswith(TRANSIENT_PREFIX)}
         properties.pop(POP_CK, None)
-        return Message(
+        return BrokerMessage(
             topic=sent.topic,
             queue_id=sent.queue_id,
             body=request.body,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.system_topics.numbers import number_in
 from sprocketmq.logs import Events
 from sprocketmq.protocol import names
@@ -34,7 +34,7 @@ class Home(NamedTuple):
     queue_id: int
 
 
-def redirect(message: Message, topic: str, queue_id: int) -> None:
+def redirect(message: BrokerMessage, topic: str, queue_id: int) -> None:
     """Send a message to rest in `topic`."""
     message.properties[REAL_TOPIC] = message.topic
     message.properties[REAL_QUEUE_ID] = str(message.queue_id)
@@ -77,9 +77,9 @@ class Deliveries:
         return any(each.prepared_transaction_offset == record.commit_offset for each in found)
 
 
-def message_of(record: Record, home: Home, properties: dict[str, str] | None = None) -> Message:
+def message_of(record: Record, home: Home, properties: dict[str, str] | None = None) -> BrokerMessage:
     """A record as a new message for `home`."""
-    return Message(
+    return BrokerMessage(
         topic=home.topic,
         queue_id=home.queue_id,
         body=record.body,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from sprocketmq.broker.tables.subscriptions import Subscription, subscription_of
+from sprocketmq.broker.tables.subscriptions import GroupSubscription, subscription_of
 from sprocketmq.errors import FilterError
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
@@ -85,7 +85,7 @@ class ConsumerGroup:
     message_model: MessageModel
     consume_from_where: ConsumeFromWhere
     members: Members = field(default_factory=dict)
-    subscriptions: dict[str, Subscription] = field(default_factory=dict)
+    subscriptions: dict[str, GroupSubscription] = field(default_factory=dict)
     last_update_ms: int = 0
 
     @property
@@ -102,7 +102,7 @@ class ConsumerGroup:
 #: Told of a group whose members or subscriptions have changed.
 GroupChanged = Callable[[ConsumerGroup], object]
 #: Compiles a group's subscription; raises FilterError.
-Subscribe = Callable[[str, SubscriptionData], Subscription]
+Subscribe = Callable[[str, SubscriptionData], GroupSubscription]
 
 
 class ConsumerTable:

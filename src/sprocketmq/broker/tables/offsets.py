@@ -14,8 +14,7 @@ from functools import partial
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies.data_version import DataVersion
-from sprocketmq.store.files.config_files import ConfigFile
-from sprocketmq.store.files.config_files import ConsumerOffsets as OffsetsFile
+from sprocketmq.store.files.config_files import ConfigFile, SavedOffsets
 from sprocketmq.store.files.files import Clock
 from sprocketmq.store.files.table_text import TableText
 
@@ -27,7 +26,7 @@ SEPARATOR = "@"
 class ConsumerOffsets:
     """Keys are `topic@group`, as in consumerOffset.json."""
 
-    def __init__(self, file: ConfigFile[OffsetsFile], clock: Clock) -> None:
+    def __init__(self, file: ConfigFile[SavedOffsets], clock: Clock) -> None:
         self.table: dict[str, dict[int, int]] = {}
         self.pulled: dict[str, dict[int, int]] = {}
         self.resets: dict[str, dict[int, int]] = {}
@@ -39,7 +38,7 @@ class ConsumerOffsets:
         self._clock = clock
         self._changed: dict[str, None] = {}
         self._text: TableText[Mapping[int, int]] = TableText(
-            lambda table: file.encode(OffsetsFile(offset_table=table)), self._copy
+            lambda table: file.encode(SavedOffsets(offset_table=table)), self._copy
         )
 
     def load(self) -> None:
@@ -177,7 +176,7 @@ class ConsumerOffsets:
         """What a group has consumed may be on disk only when the log is, or a power cut leaves it ahead of its queue:
         the next messages that come there would be taken for consumed.
         """
-        text = self._text.text(self._file.encode(OffsetsFile(data_version=version)), changed)
+        text = self._text.text(self._file.encode(SavedOffsets(data_version=version)), changed)
         log_is_safe()
         self._file.write(text)
 

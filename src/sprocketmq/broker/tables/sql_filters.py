@@ -14,7 +14,7 @@ from functools import partial
 
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.saver import Saver
-from sprocketmq.broker.tables.subscriptions import PropertyRule, Subscription, subscription_of
+from sprocketmq.broker.tables.subscriptions import GroupSubscription, PropertyRule, subscription_of
 from sprocketmq.filter.bloom import BloomFilter, set_bits
 from sprocketmq.filter.expression import SqlFilter
 from sprocketmq.filter.sql import compile_sql
@@ -54,12 +54,12 @@ class FilterTable:
                 dead = replace(data, dead_time=data.dead_time or now, dead=True)
                 self._topics.setdefault(topic, {})[group] = _Entry(dead, None)
 
-    def subscribe(self, group: str, data: SubscriptionData) -> Subscription:
+    def subscribe(self, group: str, data: SubscriptionData) -> GroupSubscription:
         """A group's subscription, compiled; an SQL92 one is kept. Raises FilterError."""
         if data.expression_type != SQL92 or is_retry_topic(data.topic):
             return subscription_of(data)
         rule = self._rule(group, data)
-        return Subscription(data, PropertyRule(rule))
+        return GroupSubscription(data, PropertyRule(rule))
 
     def _rule(self, group: str, data: SubscriptionData) -> SqlFilter:
         groups = self._topics.setdefault(data.topic, {})

@@ -40,7 +40,7 @@ class PropertyRule:
 Wanted = frozenset[int] | PropertyRule | None
 
 
-class Subscription:
+class GroupSubscription:
     __slots__ = ("data", "is_sql", "wanted")
 
     def __init__(self, data: SubscriptionData, wanted: Wanted) -> None:
@@ -49,12 +49,12 @@ class Subscription:
         self.is_sql = isinstance(wanted, PropertyRule)
 
 
-def subscription_of(data: SubscriptionData) -> Subscription:
+def subscription_of(data: SubscriptionData) -> GroupSubscription:
     """A client's subscription, compiled. Raises FilterError for an expression that cannot be read."""
     if data.expression_type in ("", TAG):
         check_length(data.sub_string)
-        return Subscription(data, _tag_codes(data))
-    return Subscription(data, wanted_by(data.expression_type, data.sub_string))
+        return GroupSubscription(data, _tag_codes(data))
+    return GroupSubscription(data, wanted_by(data.expression_type, data.sub_string))
 
 
 def _tag_codes(data: SubscriptionData) -> frozenset[int] | None:
@@ -132,8 +132,8 @@ __all__ = [
     "SQL92",
     "TAG",
     "FilterCache",
+    "GroupSubscription",
     "PropertyRule",
-    "Subscription",
     "Wanted",
     "filter_bytes",
     "matches",

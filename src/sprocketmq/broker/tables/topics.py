@@ -19,7 +19,7 @@ from sprocketmq.logs import Events
 from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.topic import PERM_INHERIT, PERM_READ, PERM_WRITE, TopicConfig
-from sprocketmq.store.files.config_files import ConfigFile, Topics
+from sprocketmq.store.files.config_files import ConfigFile, SavedTopics
 from sprocketmq.store.files.files import Clock
 from sprocketmq.store.files.table_text import TableText
 
@@ -37,7 +37,7 @@ TopicChanged = Callable[[TopicConfig | None], object]
 class TopicTable:
     """`durable` says whether a new topic must be on disk before its first message is acknowledged."""
 
-    def __init__(self, file: ConfigFile[Topics], settings: Settings, clock: Clock, *, durable: bool) -> None:
+    def __init__(self, file: ConfigFile[SavedTopics], settings: Settings, clock: Clock, *, durable: bool) -> None:
         self.configs: dict[str, TopicConfig] = {}
         self.data_version = DataVersion(timestamp=clock.now_ms())
         self.on_change: list[TopicChanged] = []
@@ -48,7 +48,7 @@ class TopicTable:
         self._durable = durable
         self._touched: dict[str, None] = {}
         self._text: TableText[TopicConfig] = TableText(
-            lambda table: file.encode(Topics(topic_config_table=table)), lambda topic: self.configs.get(topic)
+            lambda table: file.encode(SavedTopics(topic_config_table=table)), lambda topic: self.configs.get(topic)
         )
 
     def load(self) -> None:
@@ -165,7 +165,7 @@ class TopicTable:
         return partial(self._write, touched, self.data_version)
 
     def _write(self, touched: Iterable[str], version: DataVersion) -> None:
-        self._file.write(self._text.text(self._file.encode(Topics(data_version=version)), touched))
+        self._file.write(self._text.text(self._file.encode(SavedTopics(data_version=version)), touched))
 
 
 def system_topics(settings: Settings) -> list[TopicConfig]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import home_of, message_of, redirect
 from sprocketmq.broker.system_topics.numbers import number_in
@@ -61,7 +61,7 @@ class Transactions:
     def add_to(self, table: ProcessorTable) -> None:
         table.add(RequestCode.END_TRANSACTION, self.end)
 
-    def intercept(self, message: Message) -> None:
+    def intercept(self, message: BrokerMessage) -> None:
         """Let a half message rest. It cannot be delayed as well: its time comes with the commit."""
         properties = message.properties
         if message.request is None or properties.get(TRANSACTION_PREPARED, "").lower() != "true":

@@ -31,7 +31,7 @@ class Health(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     check: str
     health: Health
     detail: str
@@ -39,7 +39,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Thresholds:
     """At `warning` and more it is a warning, at `critical` and more it is critical."""
 
     warning: float
@@ -79,7 +79,7 @@ def check(
     groups: tuple[str, ...], lag_warning: int, lag_critical: int, online: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Whether brokers answer, disks have room, groups keep up. Ends with 0 well, 1 warning, 2 critical, 3 unknown."""
-    disk, lag = Bounds(disk_warning, disk_critical), Bounds(lag_warning, lag_critical)
+    disk, lag = Thresholds(disk_warning, disk_critical), Thresholds(lag_warning, lag_critical)
     findings = _judged(options, brokers, disk, groups, lag, online)
     worst = max(finding.health for finding in findings)
     if as_json:
@@ -90,11 +90,11 @@ def check(
 
 
 def _judged(
-    options: ClientOptions, brokers: int, disk: Bounds, groups: tuple[str, ...], lag: Bounds, online: bool
-) -> list[Finding]:
+    options: ClientOptions, brokers: int, disk: Thresholds, groups: tuple[str, ...], lag: Thresholds, online: bool
+) -> list[CheckResult]:
     from sprocketmq.errors import SprocketError
 
-    async def look() -> list[Finding]:
+    async def look() -> list[CheckResult]:
         from sprocketmq.client.admin import AdminClient
 
         async with AdminClient(options) as admin:
@@ -106,53 +106,55 @@ def _judged(
     try:
         return run_client(look())
     except SprocketError as error:
-        return [Finding("cluster", Health.CRITICAL, str(error))]
+        return [CheckResult("cluster", Health.CRITICAL, str(error))]
 
 
-def _brokers(statuses: list[BrokerStatus], wanted: int, disk: Bounds) -> list[Finding]:
+def _brokers(statuses: list[BrokerStatus], wanted: int, disk: Thresholds) -> list[CheckResult]:
     up = [status for status in statuses if not status.error]
     enough = Health.OK if len(up) >= wanted and len(up) == len(statuses) else Health.CRITICAL
     down = [f"{status.name} at {status.address}: {status.error}" for status in statuses if status.error]
     said = "; ".join([f"{len(up)} brokers answer" + (f", {wanted} wanted" if len(up) < wanted else ""), *down])
-    return [Finding("brokers", enough, said, len(up)), *(_disk(status, disk) for status in up)]
+    return [CheckResult("brokers", enough, said, len(up)), *(_disk(status, disk) for status in up)]
 
 
-def _disk(status: BrokerStatus, bounds: Bounds) -> Finding:
+def _disk(status: BrokerStatus, bounds: Thresholds) -> CheckResult:
     percent = 100 * float(status.runtime.get("commitLogDiskRatio", 0))
-    return Finding(f"disk_{status.name}", bounds.judge(percent), f"disk of {status.name} {percent:.0f} % full", percent)
+    return CheckResult(
+        f"disk_{status.name}", bounds.judge(percent), f"disk of {status.name} {percent:.0f} % full", percent
+    )
 
 
-async def _group(admin: AdminClient, name: str, bounds: Bounds, online: bool) -> list[Finding]:
+async def _group(admin: AdminClient, name: str, bounds: Thresholds, online: bool) -> list[CheckResult]:
     from sprocketmq.cli.admin.known import NotThere, known_group
     from sprocketmq.client.errors import Refused
 
     try:
         await known_group(admin, name)
     except NotThere as error:
-        return [Finding(f"lag_{name}", Health.UNKNOWN, str(error))]
+        return [CheckResult(f"lag_{name}", Health.UNKNOWN, str(error))]
     lag = sum(row.lag for row in await admin.groups.lag(name))
-    found = [Finding(f"lag_{name}", bounds.judge(lag), f"{name} is {lag} messages behind", lag)]
+    found = [CheckResult(f"lag_{name}", bounds.judge(lag), f"{name} is {lag} messages behind", lag)]
     if online:
         try:
             members = len((await admin.groups.connection(name)).connection_set)
         except Refused:
             members = 0
         health = Health.OK if members else Health.CRITICAL
-        found.append(Finding(f"online_{name}", health, f"{name} has {members} consumers", members))
+        found.append(CheckResult(f"online_{name}", health, f"{name} has {members} consumers", members))
     return found
 
 
-def _line(worst: Health, findings: list[Finding]) -> str:
+def _line(worst: Health, findings: list[CheckResult]) -> str:
     bad = [finding.detail for finding in findings if finding.health == worst]
     said = "; ".join(bad if worst else [findings[0].detail, f"{len(findings)} checks"])
     return f"{worst.name}: {said} | {' '.join(_figures(findings))}".rstrip(" |")
 
 
-def _figures(findings: Iterable[Finding]) -> Iterable[str]:
+def _figures(findings: Iterable[CheckResult]) -> Iterable[str]:
     return (f"{finding.check}={finding.value:g}" for finding in findings if finding.value is not None)
 
 
-def _row(worst: Health, findings: list[Finding]) -> dict[str, Any]:
+def _row(worst: Health, findings: list[CheckResult]) -> dict[str, Any]:
     return {
         "status": worst.name.lower(),
         "code": int(worst),

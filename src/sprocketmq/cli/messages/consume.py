@@ -9,7 +9,7 @@ import click
 
 from sprocketmq.cli.cluster_options import CountCommand, cluster_options, run_client
 from sprocketmq.cli.completion import GROUP, TOPIC
-from sprocketmq.cli.messages.limits import Limits
+from sprocketmq.cli.messages.limits import ConsumeLimits
 from sprocketmq.cli.messages.starts import group_start, parse_start
 from sprocketmq.cli.output.message_format import compile_format
 from sprocketmq.cli.output.message_writer import MessageWriter, Render, as_body, as_json_line, as_line
@@ -61,7 +61,7 @@ def consume(
     if (fault := topic_fault(topic)) is not None:
         raise click.BadParameter(fault)
     begin = start or ("first" if exit_at_end else "last")
-    writer, limits = MessageWriter(_render(as_json, raw, form)), Limits(count, timeout)
+    writer, limits = MessageWriter(_render(as_json, raw, form)), ConsumeLimits(count, timeout)
     if group is None:
         from sprocketmq.cli.messages.topic_reader import Reading, read_topic
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from sprocketmq.cli.messages.limits import Limits
+from sprocketmq.cli.messages.limits import ConsumeLimits
 from sprocketmq.cli.output.message_writer import MessageWriter
 from sprocketmq.errors import ConfigError
 
@@ -48,7 +48,9 @@ class Membership:
         return self.broadcast or self.orderly or self.pop
 
 
-async def read_as_member(options: ClientOptions, member: Membership, limits: Limits, writer: MessageWriter) -> int:
+async def read_as_member(
+    options: ClientOptions, member: Membership, limits: ConsumeLimits, writer: MessageWriter
+) -> int:
     """The number of messages written. SIGTERM ends it as ^C does: the group keeps its place."""
     _cancel_on_sigterm()
     if member.exit_at_end and member.is_handed:
@@ -63,7 +65,7 @@ def _cancel_on_sigterm() -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
 
 
-async def _polled(options: ClientOptions, member: Membership, limits: Limits, writer: MessageWriter) -> int:
+async def _polled(options: ClientOptions, member: Membership, limits: ConsumeLimits, writer: MessageWriter) -> int:
     from sprocketmq.client.pull.consumer import PullConsumer
     from sprocketmq.client.settings import PullSettings
 
@@ -101,7 +103,7 @@ async def _subscribe_to_retries(consumer: PullConsumer) -> None:
             await consumer.seek_to_begin(queue)
 
 
-async def _handed(options: ClientOptions, member: Membership, limits: Limits, writer: MessageWriter) -> int:
+async def _handed(options: ClientOptions, member: Membership, limits: ConsumeLimits, writer: MessageWriter) -> int:
     from sprocketmq.client.push.consumer import PushConsumer
     from sprocketmq.client.settings import ConsumerSettings
 

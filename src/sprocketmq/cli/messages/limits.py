@@ -11,18 +11,18 @@ LOOK_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConsumeLimits:
     count: int | None = None
     timeout: float | None = None
 
-    def begin(self, clock: Callable[[], float] = time.monotonic) -> Pace:
-        return Pace(self, clock)
+    def begin(self, clock: Callable[[], float] = time.monotonic) -> SendPace:
+        return SendPace(self, clock)
 
 
-class Pace:
+class SendPace:
     """How far one reading is within its limits."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+    def __init__(self, limits: ConsumeLimits, clock: Callable[[], float]) -> None:
         self.seen = 0
         self._limits, self._clock = limits, clock
         self._last = clock()

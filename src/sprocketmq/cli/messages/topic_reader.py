@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sprocketmq.cli.admin.known import known_topic
-from sprocketmq.cli.messages.limits import LOOK_S, Limits, Pace
+from sprocketmq.cli.messages.limits import LOOK_S, ConsumeLimits, SendPace
 from sprocketmq.cli.messages.starts import LastMessages, Start
 from sprocketmq.cli.output.message_writer import MessageWriter
 
@@ -47,7 +47,7 @@ class _Stretch:
     end: int
 
 
-async def read_topic(options: ClientOptions, reading: Reading, limits: Limits, writer: MessageWriter) -> int:
+async def read_topic(options: ClientOptions, reading: Reading, limits: ConsumeLimits, writer: MessageWriter) -> int:
     """The number of messages written."""
     from sprocketmq.client.admin import AdminClient
     from sprocketmq.client.subscription import Subscription
@@ -135,7 +135,7 @@ async def _merged(sources: list[AsyncIterator[ReceivedMessage]]) -> AsyncIterato
         await advance(number)
 
 
-async def _write(messages: AsyncIterator[ReceivedMessage], pace: Pace, writer: MessageWriter) -> None:
+async def _write(messages: AsyncIterator[ReceivedMessage], pace: SendPace, writer: MessageWriter) -> None:
     if pace.is_over():
         return
     async for message in messages:
@@ -146,7 +146,7 @@ async def _write(messages: AsyncIterator[ReceivedMessage], pace: Pace, writer: M
 
 
 async def _follow(
-    admin: AdminClient, stretches: list[_Stretch], subscription: Subscription, pace: Pace, writer: MessageWriter
+    admin: AdminClient, stretches: list[_Stretch], subscription: Subscription, pace: SendPace, writer: MessageWriter
 ) -> None:
     arrived: asyncio.Queue[ReceivedMessage] = asyncio.Queue(_AHEAD)
     tails = [asyncio.ensure_future(_tail(admin, stretch, subscription, arrived)) for stretch in stretches]

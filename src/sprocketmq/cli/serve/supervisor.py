@@ -30,7 +30,7 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RestartDelay:
     """Seconds."""
 
     ready: float = 60.0
@@ -47,11 +47,11 @@ class Supervisor:
     def __init__(
         self,
         children: Sequence[Child],
-        patience: Patience | None = None,
+        patience: RestartDelay | None = None,
         say: Callable[[str], object] = click.echo,
     ) -> None:
         self._children = tuple(children)
-        self._patience = patience or Patience()
+        self._patience = patience or RestartDelay()
         self._say = say
         self._processes: dict[str, asyncio.subprocess.Process] = {}
         self._ready: dict[str, asyncio.Event] = {child.name: asyncio.Event() for child in children}

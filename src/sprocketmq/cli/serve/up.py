@@ -75,7 +75,7 @@ def _entries(store: Path, name: str, host: str, port: int, nameserver: str) -> d
     return entries | {"brokerIP1": LOOPBACK} if host == LOOPBACK else entries
 
 
-class Brokers:
+class BrokerProcesses:
     """The brokers of `up` as one service: they are planned when the nameserver's port is known."""
 
     def __init__(self, plan: Callable[[], list[BrokerPlan]], embed: EmbedBroker) -> None:
@@ -131,7 +131,7 @@ def make_command(embed: EmbedBroker) -> click.Command:
             address = f"{LOOPBACK if host == '0.0.0.0' else host}:{nameserver.port}"
             return plan_brokers(data.absolute(), brokers, host, port, address, more)
 
-        run(serve([nameserver, Brokers(plan, embed)]))
+        run(serve([nameserver, BrokerProcesses(plan, embed)]))
 
     return up
 

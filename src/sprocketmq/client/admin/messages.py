@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sprocketmq.client.admin.core import AdminCore
 from sprocketmq.client.admin.groups import Groups
 from sprocketmq.client.admin.topics import Topics
-from sprocketmq.client.cluster.pull_request import PullRequest, PullStatus, pull
+from sprocketmq.client.cluster.pull_request import OutgoingPull, PullStatus, pull
 from sprocketmq.client.cluster.requests import request
 from sprocketmq.client.errors import ClientError, Refused
 from sprocketmq.client.received import ReceivedMessage, inside, split_records
@@ -71,7 +71,7 @@ class Messages:
 
     async def at(self, queue: MessageQueue, offset: int) -> ReceivedMessage | None:
         """The message at an offset of a queue; None when there is none (any more)."""
-        asked = PullRequest(queue, offset, Subscription(queue.topic), 1)
+        asked = OutgoingPull(queue, offset, Subscription(queue.topic), 1)
         result = await pull(self._core.instance, TOOLS_GROUP, asked)
         if result.status is not PullStatus.FOUND:
             return None
@@ -84,7 +84,7 @@ class Messages:
 
         With `wait` the broker holds the request for so many seconds when there is nothing.
         """
-        asked = PullRequest(queue, offset, subscription, _READ, suspend=wait)
+        asked = OutgoingPull(queue, offset, subscription, _READ, suspend=wait)
         result = await pull(self._core.instance, TOOLS_GROUP, asked)
         found = subscription.select(result.messages()) if result.data else []
         return inside(self._core.instance.options.namespace, found), result.next_offset

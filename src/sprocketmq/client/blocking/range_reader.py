@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sprocketmq.client.blocking.connection import BlockingCluster, BlockingConnection, refused
-from sprocketmq.client.cluster.pull_request import PullRequest, PullStatus, records_of
+from sprocketmq.client.cluster.pull_request import OutgoingPull, PullStatus, records_of
 from sprocketmq.client.errors import ClientError
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.protocol.command import Command
@@ -105,7 +105,7 @@ class RangeReader:
 
     def _ask(self, connection: BlockingConnection, step: _Step) -> None:
         most = self.batch if self._filtered else step.end - step.at
-        asked = PullRequest(self.queue, step.at, self.subscription, most, _MAX_BYTES, bulk=True)
+        asked = OutgoingPull(self.queue, step.at, self.subscription, most, _MAX_BYTES, bulk=True)
         step.number = connection.send(asked.command(self.group))
 
     def _await(self, connection: BlockingConnection, steps: deque[_Step], wanted: _Step) -> Command:

@@ -15,7 +15,7 @@ from sprocketmq.client.cluster.identity import client_id
 from sprocketmq.client.cluster.member_protocols import ConsumerMember, ProducerMember
 from sprocketmq.client.cluster.requests import check, request
 from sprocketmq.client.cluster.route import MASTER
-from sprocketmq.client.cluster.routes import RouteTable
+from sprocketmq.client.cluster.routes import RouteCache
 from sprocketmq.client.cluster.tasks import BackgroundTasks, Ticker
 from sprocketmq.client.cluster.transport import NameServers, RemotingTransport, Transport
 from sprocketmq.client.errors import ClientError, Closed, NoRoute
@@ -46,7 +46,7 @@ class ClientInstance:
         self.pushed = PushedRequests(self)
         self.transport = transport or self._remoting()
         self.nameservers = NameServers(options.nameservers, self.transport)
-        self.routes = RouteTable(self.nameservers, options.request_timeout)
+        self.routes = RouteCache(self.nameservers, options.request_timeout)
         self.tasks = BackgroundTasks()
         self._heartbeats = Ticker("heartbeat", options.heartbeat_interval, self.heartbeat)
         self._refreshes = Ticker("route refresh", options.route_interval, self.refresh_routes)

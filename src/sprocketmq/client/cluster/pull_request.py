@@ -54,7 +54,7 @@ class PullResult:
 
 
 @dataclass(frozen=True, slots=True)
-class PullRequest:
+class OutgoingPull:
     queue: MessageQueue
     offset: int
     subscription: Subscription
@@ -92,7 +92,7 @@ class PullRequest:
         return Command(RequestCode.PULL_MESSAGE, ext_fields=ext, serialize_type=SerializeType.ROCKETMQ)
 
 
-async def pull(instance: ClientInstance, group: str, asked: PullRequest, broker_id: int = 0) -> PullResult:
+async def pull(instance: ClientInstance, group: str, asked: OutgoingPull, broker_id: int = 0) -> PullResult:
     """One pull. Raises Refused for anything but the four statuses."""
     address = await instance.address_of(asked.queue, broker_id)
     timeout = (

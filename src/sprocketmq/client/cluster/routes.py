@@ -20,7 +20,7 @@ _STARTING_S = 0.1  # between two looks at a cluster that is still starting
 
 
 @dataclass
-class RouteTable:
+class RouteCache:
     """Routes as last heard. A topic asked for once is kept fresh by `refresh`; one fetch at a time per topic."""
 
     nameservers: NameServers

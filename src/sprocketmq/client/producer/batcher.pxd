@@ -1,7 +1,7 @@
 # The C types of batcher.py.
 from sprocketmq.client.producer.accumulator cimport Accumulator
 from sprocketmq.client.message cimport Message
-from sprocketmq.client.producer.receipts cimport Outcome, ReceiptFuture, future_of
+from sprocketmq.client.producer.receipts cimport BatchOutcome, ReceiptFuture, future_of
 
 import cython
 
@@ -11,7 +11,7 @@ cdef class _Batch:
     cdef public double deadline
     cdef public object queue, timer
     cdef public Accumulator content
-    cdef public Outcome outcome
+    cdef public BatchOutcome outcome
 
 
 @cython.final

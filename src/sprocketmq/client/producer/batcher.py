@@ -23,7 +23,7 @@ from sprocketmq.client.producer.accumulator import MAX_MESSAGES, Accumulator
 from sprocketmq.client.producer.delivery import ClosedBatch, Delivery
 from sprocketmq.client.producer.encoder import Encoder, property_text
 from sprocketmq.client.producer.queue_selectors import by_sharding_key
-from sprocketmq.client.producer.receipts import Outcome, ReceiptFuture, future_of
+from sprocketmq.client.producer.receipts import BatchOutcome, ReceiptFuture, future_of
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -34,7 +34,9 @@ class _Batch:
 
     __slots__ = ("content", "deadline", "outcome", "queue", "timer")
 
-    def __init__(self, deadline: float, queue: MessageQueue | None, content: Accumulator, outcome: Outcome) -> None:
+    def __init__(
+        self, deadline: float, queue: MessageQueue | None, content: Accumulator, outcome: BatchOutcome
+    ) -> None:
         self.deadline = deadline
         self.queue = queue
         self.content = content
@@ -142,7 +144,7 @@ class Batcher:
         await self._delivery.stop()
 
     def _submit_alone(self, message: Message) -> ReceiptFuture:
-        outcome = Outcome(self._loop)
+        outcome = BatchOutcome(self._loop)
 
         def settled(done: asyncio.Future[SendReceipt]) -> None:
             if done.cancelled():
@@ -213,7 +215,7 @@ class Batcher:
             return self._add(topic, None, message, extra, future)
         if topic.route is not None:
             return self._add(topic, by_sharding_key(message, topic.route.write_queues), message, extra, future)
-        waiting = future_of(Outcome(self._loop), 0)
+        waiting = future_of(BatchOutcome(self._loop), 0)
         topic.unrouted.append((message, waiting, extra))
         self._count += 1
         self._bytes += len(message.body)
@@ -241,7 +243,7 @@ class Batcher:
 
     def _open_batch(self, topic: _Topic, queue: MessageQueue | None) -> _Batch:
         deadline = self._loop.time() + self._limits.delivery_timeout
-        batch = topic.open[queue] = _Batch(deadline, queue, self._encoder.accumulator(), Outcome(self._loop))
+        batch = topic.open[queue] = _Batch(deadline, queue, self._encoder.accumulator(), BatchOutcome(self._loop))
         batch.timer = self._loop.call_later(self._limits.linger, self._close, topic, batch)
         return batch
 

@@ -20,7 +20,7 @@ cdef class BatchReceipts:
 
 
 @cython.final
-cdef class Outcome:
+cdef class BatchOutcome:
     cdef readonly bint is_settled
     cdef object _loop, _receipt, _error, _traceback
     cdef BatchReceipts _receipts
@@ -42,15 +42,15 @@ cdef class Outcome:
 cdef class ReceiptFuture:
     cdef public bint _asyncio_future_blocking
     cdef bint _is_cancelled
-    cdef Outcome _outcome
+    cdef BatchOutcome _outcome
     cdef Py_ssize_t _index
     cdef list _callbacks
 
     cpdef bint done(self) except -1
-    cpdef object _join(self, Outcome outcome, Py_ssize_t index)
+    cpdef object _join(self, BatchOutcome outcome, Py_ssize_t index)
     cpdef object _fail(self, object error)
     cdef object _call_back(self)
 
 
 @cython.locals(future=ReceiptFuture)
-cpdef ReceiptFuture future_of(Outcome outcome, Py_ssize_t index)
+cpdef ReceiptFuture future_of(BatchOutcome outcome, Py_ssize_t index)

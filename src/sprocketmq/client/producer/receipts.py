@@ -1,8 +1,8 @@
 # cython: annotation_typing=False
 """Receipts that are on their way: one future per message, settled by the batch that the message travels in.
 
-A batch gets one answer. So its messages share one `Outcome`, and their futures only know their place in it: nothing is
-done for a message whose receipt nobody asks for, and a receipt is made when it is asked for.
+A batch gets one answer. So its messages share one `BatchOutcome`, and their futures only know their place in it:
+nothing is done for a message whose receipt nobody asks for, and a receipt is made when it is asked for.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class BatchReceipts:
         return ids if len(ids) == self.count else [self._offset_ids] * self.count  # a broker that does not tell all
 
 
-class Outcome:
+class BatchOutcome:
     """What became of messages that travel together: nothing yet, their receipts, or an error."""
 
     __slots__ = ("_asked", "_error", "_loop", "_receipt", "_receipts", "_traceback", "_waiting", "is_settled")
@@ -133,7 +133,7 @@ class ReceiptFuture:
     __slots__ = ("_asyncio_future_blocking", "_callbacks", "_index", "_is_cancelled", "_outcome")
 
     _asyncio_future_blocking: bool  # by this name asyncio knows what it can wait for
-    _outcome: Outcome
+    _outcome: BatchOutcome
     _index: int
     _is_cancelled: bool
     _callbacks: list[tuple[Callable[[ReceiptFuture], object], contextvars.Context | None]] | None
@@ -197,7 +197,7 @@ class ReceiptFuture:
     def _make_cancelled_error(self) -> asyncio.CancelledError:
         return asyncio.CancelledError()
 
-    def _join(self, outcome: Outcome, index: int) -> None:
+    def _join(self, outcome: BatchOutcome, index: int) -> None:
         """From now on a message of another batch."""
         self._outcome, self._index = outcome, index
         if self._callbacks is not None:
@@ -213,7 +213,7 @@ class ReceiptFuture:
             self._outcome._loop.call_soon(callback, self, context=context)
 
 
-def future_of(outcome: Outcome, index: int) -> ReceiptFuture:
+def future_of(outcome: BatchOutcome, index: int) -> ReceiptFuture:
     """The future of the message at that place. No constructor makes it: compiled, calling one costs more than this."""
     future = ReceiptFuture.__new__(ReceiptFuture)
     future._asyncio_future_blocking = False

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 
 from sprocketmq.client.cluster.instance import ClientInstance
-from sprocketmq.client.cluster.pull_request import PullRequest, PullStatus, pull
+from sprocketmq.client.cluster.pull_request import OutgoingPull, PullStatus, pull
 from sprocketmq.client.cluster.route import MASTER
 from sprocketmq.client.errors import ClientError, Refused
 from sprocketmq.client.pull.buffer import QueueBuffer
@@ -45,7 +45,7 @@ class Fetcher:
     async def _fetch(self) -> None:
         buffer, settings = self._buffer, self._settings
         epoch = buffer.epoch
-        request = PullRequest(
+        request = OutgoingPull(
             buffer.queue, buffer.fetch_offset, buffer.subscription, settings.pull_batch, settings.pull_batch_bytes,
             settings.long_poll,
         )  # fmt: skip

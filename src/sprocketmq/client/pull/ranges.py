@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 from sprocketmq.client.cluster.instance import ClientInstance
-from sprocketmq.client.cluster.pull_request import PullRequest, PullResult, pull
+from sprocketmq.client.cluster.pull_request import OutgoingPull, PullResult, pull
 from sprocketmq.client.errors import ClientError
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import PullSettings
@@ -25,7 +25,7 @@ async def pull_range(
 
     async def fetch(offset: int) -> PullResult:
         most = min(settings.pull_batch, end - offset)
-        request = PullRequest(queue, offset, subscription, most, settings.pull_batch_bytes, bulk=True)
+        request = OutgoingPull(queue, offset, subscription, most, settings.pull_batch_bytes, bulk=True)
         return await _insist(instance, group, request, settings)
 
     ahead = asyncio.ensure_future(fetch(begin)) if begin < end else None
@@ -43,7 +43,7 @@ async def pull_range(
             ahead.cancel()
 
 
-async def _insist(instance: ClientInstance, group: str, request: PullRequest, settings: PullSettings) -> PullResult:
+async def _insist(instance: ClientInstance, group: str, request: OutgoingPull, settings: PullSettings) -> PullResult:
     """Broken connections are mended by asking again, a few times."""
     for left in reversed(range(settings.range_retries + 1)):
         try:

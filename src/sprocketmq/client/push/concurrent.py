@@ -7,7 +7,7 @@ import logging
 from itertools import groupby
 
 from sprocketmq.client.push.context import Running
-from sprocketmq.client.push.handlers import Outcome
+from sprocketmq.client.push.handlers import HandlerOutcome
 from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.protocol.names import is_retry_topic
@@ -67,7 +67,7 @@ class ConcurrentConsumption:
             return
         await self._return(queue, messages, outcome)
 
-    async def _return(self, queue: ProcessQueue, messages: list[ReceivedMessage], outcome: Outcome) -> None:
+    async def _return(self, queue: ProcessQueue, messages: list[ReceivedMessage], outcome: HandlerOutcome) -> None:
         kept = [message for message in messages if not await self._running.send_back(message, outcome.level)]
         gone = [message for message in messages if message not in kept] if kept else messages
         self._running.settle(queue, gone)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.tasks import BackgroundTasks
 from sprocketmq.client.cluster.unreadable import readable
-from sprocketmq.client.push.handlers import Handler, Outcome
+from sprocketmq.client.push.handlers import Handler, HandlerOutcome
 from sprocketmq.client.push.offset_store import OffsetStore
 from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.push.rate import RateLimit
@@ -54,13 +54,13 @@ class Running:
             return next(iter(self.handlers.values()))
         return self.handlers.get(message.full_topic) or self.handlers.get(message.stored_topic)
 
-    async def consume(self, messages: Sequence[ReceivedMessage], queue: MessageQueue) -> Outcome:
+    async def consume(self, messages: Sequence[ReceivedMessage], queue: MessageQueue) -> HandlerOutcome:
         """Call the handler, with hooks around it."""
         await self.rate.take(len(messages))
         inside(self.instance.options.namespace, messages)
         handler = self.handler_of(messages[0])
         if handler is None:
-            return Outcome("retry")
+            return HandlerOutcome("retry")
         context = self._begin(messages, queue)
         started = time.perf_counter()
         outcome = await handler.run(messages, self.executor, self.settings.consume_timeout)
@@ -72,7 +72,7 @@ class Running:
             run_hooks([hook.after_consume for hook in self.hooks], context)
         return outcome
 
-    def _tell(self, messages: Sequence[ReceivedMessage], outcome: Outcome) -> None:
+    def _tell(self, messages: Sequence[ReceivedMessage], outcome: HandlerOutcome) -> None:
         """A failed handler, with all that is needed to find its messages and to know what becomes of them."""
         what = "failed" if outcome.reason == "exception" else f"took longer than {self.settings.consume_timeout:g} s"
         for message in messages:

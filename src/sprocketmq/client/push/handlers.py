@@ -43,7 +43,7 @@ BatchHandler = Callable[[Sequence[ReceivedMessage]], Verdict | Awaitable[Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class HandlerOutcome:
     """`reason` is success, retry, exception or timeout."""
 
     reason: str
@@ -55,7 +55,7 @@ class Outcome:
         return self.reason == "success"
 
 
-_OK = Outcome("success")
+_OK = HandlerOutcome("success")
 
 
 def check_subscribed(topic: object) -> None:
@@ -94,7 +94,7 @@ class Handler:
         function = self.function
         return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
-    async def run(self, messages: Sequence[ReceivedMessage], executor: Executor, timeout: float) -> Outcome:
+    async def run(self, messages: Sequence[ReceivedMessage], executor: Executor, timeout: float) -> HandlerOutcome:
         """Never raises what the user's function raises; that is an outcome."""
         argument: Any = messages if self.takes_batch else messages[0]
         limit = asyncio.timeout(timeout)
@@ -108,20 +108,20 @@ class Handler:
                     if inspect.isawaitable(verdict):
                         verdict = await verdict
         except Retry as retry:
-            return Outcome("retry", retry.level, retry)
+            return HandlerOutcome("retry", retry.level, retry)
         except Exception as error:  # noqa: BLE001 - the edge: what a user's function raises is an outcome
             if isinstance(error, TimeoutError) and limit.expired():  # and not one that the handler ran into itself
-                return Outcome("timeout", 3, error)
-            return Outcome("exception", 0, error)
+                return HandlerOutcome("timeout", 3, error)
+            return HandlerOutcome("exception", 0, error)
         return _judge(verdict)
 
 
-def _judge(verdict: Any) -> Outcome:
+def _judge(verdict: Any) -> HandlerOutcome:
     if verdict is None or verdict is True or verdict is ConsumeResult.SUCCESS:
         return _OK
     if isinstance(verdict, Retry):
-        return Outcome("retry", verdict.level)
+        return HandlerOutcome("retry", verdict.level)
     if verdict is False or verdict is ConsumeResult.RETRY:
-        return Outcome("retry")
+        return HandlerOutcome("retry")
     log.warning("handler returned %r; None means consumed, ConsumeResult.RETRY means later", verdict)
     return _OK

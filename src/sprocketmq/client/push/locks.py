@@ -17,7 +17,7 @@ from sprocketmq.protocol.message_queue import MessageQueue
 log = logging.getLogger("sprocketmq.client.push.locks")
 
 
-class QueueLocks:
+class LockRequests:
     """The locks of one consumer. A lock lives 60 s at the broker unless it is taken again."""
 
     def __init__(self, instance: ClientInstance, group: str) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 
 from sprocketmq.client.push.context import Running
-from sprocketmq.client.push.handlers import Outcome
+from sprocketmq.client.push.handlers import HandlerOutcome
 from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.received import ReceivedMessage
 
@@ -62,7 +62,7 @@ class OrderlyConsumption:
         if outcome.ok or not await self._hold(queue, messages, outcome):
             self._running.settle(queue, messages)
 
-    async def _hold(self, queue: ProcessQueue, messages: list[ReceivedMessage], outcome: Outcome) -> bool:
+    async def _hold(self, queue: ProcessQueue, messages: list[ReceivedMessage], outcome: HandlerOutcome) -> bool:
         """Whether the messages stay, to be tried again in order."""
         if outcome.level < 0 or self._is_tired(messages):
             returned = [await self._running.send_back(message, outcome.level) for message in messages]

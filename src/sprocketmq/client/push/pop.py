@@ -15,7 +15,7 @@ from sprocketmq.client.cluster.notices import Notices
 from sprocketmq.client.cluster.requests import header_of
 from sprocketmq.client.errors import ClientError, Refused, is_unknown_code
 from sprocketmq.client.push.context import Running
-from sprocketmq.client.push.handlers import Outcome
+from sprocketmq.client.push.handlers import HandlerOutcome
 from sprocketmq.client.push.pop_handles import PopHandle, handles_of
 from sprocketmq.client.push.retries import retry_delay
 from sprocketmq.client.received import ReceivedMessage
@@ -155,7 +155,7 @@ class PopConsumption:
                 log.warning("message waited too long for a handler, it comes again message=%r", message)
                 return  # the broker has given it to somebody else by now
             if not running.subscriptions[topic].select([message]):
-                outcome = Outcome("success")  # the broker compared hashes; this one is not wanted
+                outcome = HandlerOutcome("success")  # the broker compared hashes; this one is not wanted
             else:
                 outcome = await running.consume([message], message.queue)
         try:
@@ -174,7 +174,7 @@ class PopConsumption:
         )
         await self._call(handle, topic, RequestCode.ACK_MESSAGE, header)
 
-    async def _put_off(self, message: ReceivedMessage, handle: PopHandle, topic: str, outcome: Outcome) -> None:
+    async def _put_off(self, message: ReceivedMessage, handle: PopHandle, topic: str, outcome: HandlerOutcome) -> None:
         header = ChangeInvisibleTimeRequestHeader(
             consumer_group=self._running.group,
             topic=handle.topic(self._running.group, topic),

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from sprocketmq.client.cluster import queue_offsets, unreadable
-from sprocketmq.client.cluster.pull_request import PullRequest, PullResult, PullStatus, pull
+from sprocketmq.client.cluster.pull_request import OutgoingPull, PullResult, PullStatus, pull
 from sprocketmq.client.cluster.route import MASTER
 from sprocketmq.client.errors import ClientError, Refused, TimedOut, Unreachable
 from sprocketmq.client.push.context import Running
@@ -58,7 +58,7 @@ class PullLoop:
     async def _pull(self) -> None:
         running, queue = self._running, self._queue
         started = time.perf_counter()
-        request = PullRequest(
+        request = OutgoingPull(
             queue.queue, self._offset, self._subscription, running.settings.pull_batch,
             running.settings.pull_batch_bytes, running.settings.long_poll,
             tell_subscription=self._subscription.kind != SQL92,

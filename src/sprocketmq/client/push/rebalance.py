@@ -10,7 +10,7 @@ from sprocketmq.client.cluster.group_members import group_members
 from sprocketmq.client.cluster.notices import Notices
 from sprocketmq.client.errors import ClientError, NoRoute
 from sprocketmq.client.push.context import Running
-from sprocketmq.client.push.locks import QueueLocks
+from sprocketmq.client.push.locks import LockRequests
 from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.push.pull_loop import PullLoop
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -33,7 +33,7 @@ class Rebalance:
     def __init__(self, running: Running, consumption: Consumption) -> None:
         self.queues: dict[MessageQueue, ProcessQueue] = {}
         self._running, self._consumption = running, consumption
-        self._locks = QueueLocks(running.instance, running.group)
+        self._locks = LockRequests(running.instance, running.group)
         self._pulls: dict[MessageQueue, asyncio.Task[None]] = {}
         self._one_at_a_time = asyncio.Lock()
         self._notices = Notices(log)

@@ -2,7 +2,7 @@
 from sprocketmq.protocol.record.hashing cimport utf8_hash
 from sprocketmq.hot.octets cimport blank, cut, i32, is_ascii, put_le64, same, text
 from sprocketmq.protocol.record.properties cimport find_property
-from sprocketmq.protocol.record.record cimport BLANK, FIXED_BYTES, WHOLE, Layout, Pointer
+from sprocketmq.protocol.record.record cimport BLANK, FIXED_BYTES, WHOLE, RecordParts, Pointer
 
 import cython
 
@@ -26,7 +26,7 @@ cdef class Wanted:
     cdef bint check_crc
 
     @cython.locals(tags=bytes)
-    cdef bint takes(self, const unsigned char* p, Layout layout) except -1
+    cdef bint takes(self, const unsigned char* p, RecordParts layout) except -1
 
     @cython.locals(topic=bytes)
     cdef bint takes_topic(self, const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except -1
@@ -39,21 +39,21 @@ cdef class Rows:
     cdef readonly Py_ssize_t seen_bytes
     cdef readonly Py_ssize_t stop
     cdef bytes places
-    cdef Layout layout
+    cdef RecordParts layout
 
     @cython.locals(kind=int)
     cdef Py_ssize_t walk(
         self, const unsigned char* p, Py_ssize_t at, Py_ssize_t enough, Py_ssize_t end, Wanted wanted
     ) except -1
 
-    @cython.locals(layout=Layout)
+    @cython.locals(layout=RecordParts)
     cdef void take(self, const unsigned char* p, Py_ssize_t at, int kind, Wanted wanted) except *
 
     @cython.locals(p=cython.p_uchar, row=Py_ssize_t)
-    cdef void append(self, Layout layout) noexcept
+    cdef void append(self, RecordParts layout) noexcept
 
 
-cdef void check_topic(const unsigned char* p, Layout layout) except *
+cdef void check_topic(const unsigned char* p, RecordParts layout) except *
 
 @cython.locals(rows=Rows, p=Pointer, limit=Py_ssize_t)
 cpdef Rows rows_of_run(const unsigned char[::1] data, Py_ssize_t at, Py_ssize_t end, Wanted wanted, enough=*)

@@ -19,7 +19,7 @@ except ImportError:
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.record.hashing import utf8_hash
 from sprocketmq.protocol.record.properties import find_property
-from sprocketmq.protocol.record.record import REASONS, Layout
+from sprocketmq.protocol.record.record import REASONS, RecordParts
 
 if not cython.compiled:
     from sprocketmq.hot.octets import Octets, blank, cut, i32, is_ascii, put_le64, same, text
@@ -45,7 +45,7 @@ class Wanted:
         self.tags_codes = None if tags_codes is None else frozenset(tags_codes)
         self.check_crc = check_crc
 
-    def takes(self, p: Octets, layout: Layout) -> bool:
+    def takes(self, p: Octets, layout: RecordParts) -> bool:
         if not self.any_queue and i32(p, layout.at + 12) != self.queue_id:
             return False
         if self.topics is not None and not self.takes_topic(p, layout.topic_at, layout.topic_end):
@@ -71,7 +71,7 @@ class Rows:
         self.seen_bytes = 0
         self.stop = 0
         self.places = blank(room * ROW_BYTES)
-        self.layout = Layout()
+        self.layout = RecordParts()
 
     def walk(self, p: Octets, at: int, enough: int, end: int, wanted: Wanted) -> int:
         """Take the records back to back that begin before `enough`; returns where they end, `end` behind a blank."""
@@ -99,7 +99,7 @@ class Rows:
                     raise BodyError(f"record at {at}: {REASONS.get(kind, 'blank')}")
             self.append(layout)
 
-    def append(self, layout: Layout) -> None:
+    def append(self, layout: RecordParts) -> None:
         p = self.places
         row = self.count * ROW_BYTES
         put_le64(p, row + AT, layout.at)
@@ -113,7 +113,7 @@ class Rows:
         self.count += 1
 
 
-def check_topic(p: Octets, layout: Layout) -> None:
+def check_topic(p: Octets, layout: RecordParts) -> None:
     try:
         text(p, layout.topic_at, layout.topic_end)
     except ValueError:

@@ -1,4 +1,4 @@
-# The C types of record.py. A store's own hot module may cimport `write_at` and `Layout`.
+# The C types of record.py. A store's own hot module may cimport `write_at` and `RecordParts`.
 from sprocketmq.protocol.record.crc cimport crc_of, crc_on
 from sprocketmq.hot.octets cimport (
     blank, cut, i16, i32, i64, put, put_i16, put_i32, put_i64, put_last, same, seal, text,
@@ -55,7 +55,7 @@ cdef class Record:
 
 @cython.final
 @cython.freelist(8)
-cdef class Layout:
+cdef class RecordParts:
     cdef Py_ssize_t at
     cdef Py_ssize_t size
     cdef Py_ssize_t end
@@ -116,7 +116,7 @@ cdef bytes closed(bytes properties)
 @cython.locals(here=Py_ssize_t, value=cython.uint, digit=int)
 cdef void put_property_crc(unsigned char* p, Py_ssize_t at, Py_ssize_t size, int magic) noexcept
 
-@cython.locals(p=Pointer, layout=Layout, kind=int)
+@cython.locals(p=Pointer, layout=RecordParts, kind=int)
 cpdef tuple check_record(const unsigned char[::1] buffer, Py_ssize_t at, Py_ssize_t end, bint check_crc=*)
 
 cpdef Record decode_record(data, Py_ssize_t at=*, bint check_crc=*)
@@ -124,8 +124,8 @@ cpdef Record decode_record(data, Py_ssize_t at=*, bint check_crc=*)
 @cython.locals(end=Py_ssize_t)
 cdef Record decode_view(const unsigned char[::1] data, Py_ssize_t at, bint check_crc)
 
-@cython.locals(p=Pointer, at=Py_ssize_t, end=Py_ssize_t, layout=Layout, records=list)
+@cython.locals(p=Pointer, at=Py_ssize_t, end=Py_ssize_t, layout=RecordParts, records=list)
 cpdef list decode_records(const unsigned char[::1] data, bint check_crc=*)
 
 @cython.locals(kind=int, record=Record)
-cdef Record read_at(const unsigned char* p, Py_ssize_t at, Py_ssize_t end, Layout layout, bint check_crc)
+cdef Record read_at(const unsigned char* p, Py_ssize_t at, Py_ssize_t end, RecordParts layout, bint check_crc)

@@ -262,7 +262,7 @@ def put_property_crc(p: Octets, at: int, size: int, magic: int) -> None:
     p[here + 19] = 2
 
 
-class Layout:
+class RecordParts:
     """Where the parts of one record lie in a run of bytes. `locate` fills it and may be called again and again."""
 
     __slots__ = (
@@ -333,7 +333,7 @@ def check_record(buffer: Octets, at: int, end: int, check_crc: bool = True) -> t
     if at < 0 or end > len(buffer) or at >= end:
         return CUT_OFF, 0
     p = cython.address(buffer[0]) if cython.compiled else buffer
-    layout = Layout()
+    layout = RecordParts()
     kind = layout.locate(p, at, end)
     if kind == WHOLE and check_crc:
         kind = layout.check(p)
@@ -343,7 +343,7 @@ def check_record(buffer: Octets, at: int, end: int, check_crc: bool = True) -> t
 def decode_record(data: Octets, at: int = 0, check_crc: bool = True) -> Record:
     """The record that begins at `at`. Raises BodyError where there is no whole one."""
     if isinstance(data, bytes):  # which need no buffer to be opened around them
-        return read_at(data, at, len(data), Layout(), check_crc)
+        return read_at(data, at, len(data), RecordParts(), check_crc)
     return decode_view(data, at, check_crc)
 
 
@@ -351,7 +351,7 @@ def decode_view(data: Octets, at: int, check_crc: bool) -> Record:
     end = len(data)
     if end == 0:
         raise BodyError(f"record at {at}: {REASONS[CUT_OFF]}")
-    return read_at(cython.address(data[0]) if cython.compiled else data, at, end, Layout(), check_crc)
+    return read_at(cython.address(data[0]) if cython.compiled else data, at, end, RecordParts(), check_crc)
 
 
 def decode_records(data: Octets, check_crc: bool = True) -> list[Record]:
@@ -361,14 +361,14 @@ def decode_records(data: Octets, check_crc: bool = True) -> list[Record]:
     if end == 0:
         return records
     p = cython.address(data[0]) if cython.compiled else data
-    layout = Layout()
+    layout = RecordParts()
     while at < end:
         records.append(read_at(p, at, end, layout, check_crc))
         at += layout.size
     return records
 
 
-def read_at(p: Octets, at: int, end: int, layout: Layout, check_crc: bool) -> Record:
+def read_at(p: Octets, at: int, end: int, layout: RecordParts, check_crc: bool) -> Record:
     kind = layout.locate(p, at, end) if at >= 0 else CUT_OFF
     if kind == WHOLE and check_crc:
         kind = layout.check(p)

@@ -53,7 +53,7 @@ _ENDING = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 
 
 @dataclass(frozen=True)
-class Topics:
+class TopicSelection:
     """Which queues: of these topics, of topics that match, or exactly these."""
 
     names: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class SourceOptions:
     """The options, checked. Plain data that travels to the executors."""
 
     connect: Connect
-    topics: Topics
+    topics: TopicSelection
     start: Place
     end: Place
     latest_if_too_new: bool
@@ -147,18 +147,18 @@ def _patience(options: Options) -> float:
     return (options.integer(name, 120_000) or 120_000) / 1000
 
 
-def _topics(options: Options) -> Topics:
+def _topics(options: Options) -> TopicSelection:
     chosen = options.exactly_one("subscribe", "subscribePattern", "assign")
     if chosen == "subscribe":
-        return Topics(names=options.names("subscribe"))
+        return TopicSelection(names=options.names("subscribe"))
     if chosen == "assign":
-        return Topics(queues=tuple(decode_queues(options.json("assign"), "assign")))
+        return TopicSelection(queues=tuple(decode_queues(options.json("assign"), "assign")))
     pattern = options.required("subscribePattern", "")
     try:
         re.compile(pattern)
     except re.error as error:
         raise OptionError("subscribePattern", f"is not a regular expression: {error}") from None
-    return Topics(pattern=pattern)
+    return TopicSelection(pattern=pattern)
 
 
 def _starting(options: Options, streaming: bool) -> Place:

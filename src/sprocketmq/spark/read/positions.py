@@ -11,7 +11,7 @@ from sprocketmq.client.errors import NoRoute
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.options.options import OptionError
-from sprocketmq.spark.options.source import Place, SourceOptions, Topics
+from sprocketmq.spark.options.source import Place, SourceOptions, TopicSelection
 from sprocketmq.spark.read.plan import EARLIEST, LATEST, Offsets
 
 _SAMPLE = 32
@@ -34,7 +34,7 @@ class Positions:
         names = self._topic_names(topics)
         return [queue for name in names for queue in self._read_queues(name)]
 
-    def _topic_names(self, topics: Topics) -> list[str]:
+    def _topic_names(self, topics: TopicSelection) -> list[str]:
         if topics.pattern is None:
             return [self._options.connect.full_name(name) for name in topics.names]
         return [name for name in self.cluster.topics() if topics.matches(name)]

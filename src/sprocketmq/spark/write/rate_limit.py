@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 _PORTIONS = 10
 
 
-class Pace:
+class WriteRate:
     """Cuts the rows of a task into portions, and waits between them. None means no limit."""
 
     def __init__(

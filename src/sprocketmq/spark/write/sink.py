@@ -20,7 +20,7 @@ from sprocketmq.spark.worker.gc_tuning import settle
 from sprocketmq.spark.worker.kept_connections import kept_cluster
 from sprocketmq.spark.write.columns import columns_of
 from sprocketmq.spark.write.commit_records import HalfMessage
-from sprocketmq.spark.write.rate_limit import Pace
+from sprocketmq.spark.write.rate_limit import WriteRate
 from sprocketmq.spark.write.rows import EntryFill
 from sprocketmq.spark.write.sender import RowSender
 from sprocketmq.spark.write.unique_keys import TaskIdentity, current_task, unique_key
@@ -53,7 +53,7 @@ class _Writer:
         settle()
         with kept_cluster(self._options.connect) as cluster:
             sender = RowSender(cluster, self._options)
-            pace = Pace(self._options.rows_per_second)
+            pace = WriteRate(self._options.rows_per_second)
             for rows, count in self._rows(batches, task, written):
                 for begin, end in pace.portions(count, sender.flush):
                     sender.send(rows, begin, end)

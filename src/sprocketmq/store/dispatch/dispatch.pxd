@@ -1,7 +1,7 @@
 # The C types of dispatch.py.
 from sprocketmq.hot.octets cimport cut, i32, i64, is_ascii, same, text
 from sprocketmq.protocol.record.record cimport FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
-from sprocketmq.protocol.record.record cimport Layout as RecordLayout
+from sprocketmq.protocol.record.record cimport RecordParts
 from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sprocketmq.store.index.cursor cimport IndexCursor
 from sprocketmq.hot.memory cimport as_int32, ascii_hash, pointer
@@ -21,7 +21,7 @@ cdef class Dispatcher:
     cdef public object extend
     cdef public int mending
     cdef object _open_queue
-    cdef RecordLayout _layout
+    cdef RecordParts _layout
     cdef QueueCursor _last
     cdef PropertyScan _found
     cdef PropertyScan _shared
@@ -29,11 +29,11 @@ cdef class Dispatcher:
     @cython.locals(of_topic=dict)
     cpdef QueueCursor queue(self, str topic, int queue_id)
 
-    @cython.locals(p=cython.p_uchar, layout=RecordLayout, kind=int, cursor=QueueCursor)
+    @cython.locals(p=cython.p_uchar, layout=RecordParts, kind=int, cursor=QueueCursor)
     cpdef int walk(self, object view, long long base, Py_ssize_t at, Py_ssize_t end, bint check_crc) except -1
 
     @cython.locals(
-        layout=RecordLayout, queue_id=int, queue_offset=cython.longlong, last=QueueCursor, length=Py_ssize_t
+        layout=RecordParts, queue_id=int, queue_offset=cython.longlong, last=QueueCursor, length=Py_ssize_t
     )
     cdef QueueCursor queue_of(self, unsigned char* p, long long commit_offset)
 

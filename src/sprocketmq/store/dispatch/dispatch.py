@@ -22,7 +22,7 @@ except ImportError:
     from sprocketmq.hot import shadow as cython
 
 from sprocketmq.errors import MessageIllegal
-from sprocketmq.protocol.record.record import Layout as RecordLayout
+from sprocketmq.protocol.record.record import RecordParts
 from sprocketmq.store.dispatch.property_scan import PropertyScan
 from sprocketmq.store.index.cursor import IndexCursor
 from sprocketmq.store.queue.cursor import QueueCursor, is_tearable
@@ -54,7 +54,7 @@ class Dispatcher:
         self.extend: Extend | None = None
         self.mending = 0  # else the size of a queue file
         self._open_queue = open_queue
-        self._layout = RecordLayout()
+        self._layout = RecordParts()
         self._found = PropertyScan()
         self._shared = PropertyScan()
         self._last: QueueCursor | None = None

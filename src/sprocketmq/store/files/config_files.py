@@ -27,7 +27,7 @@ B = TypeVar("B")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Topics:
+class SavedTopics:
     """topics.json"""
 
     topic_config_table: Mapping[str, TopicConfig] = wire("topicConfigTable", default_factory=dict)
@@ -46,7 +46,7 @@ class SubscriptionGroups:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumerOffsets:
+class SavedOffsets:
     """consumerOffset.json: `topic@group` to the offset of each queue. The map of topics is derived from it."""
 
     offset_table: Mapping[str, Mapping[int, Long]] = wire("offsetTable", default_factory=dict)
@@ -174,8 +174,8 @@ def _body_file(files: Files, path: Path, kind: type[B]) -> ConfigFile[B]:
     return ConfigFile(files, path, lambda data: codec.from_tree(kind, json_object(data)), codec.encode_pretty)
 
 
-def topics_file(files: Files, config: Path) -> ConfigFile[Topics]:
-    return _body_file(files, config / "topics.json", Topics)
+def topics_file(files: Files, config: Path) -> ConfigFile[SavedTopics]:
+    return _body_file(files, config / "topics.json", SavedTopics)
 
 
 def queue_mappings_file(files: Files, config: Path) -> ConfigFile[TopicQueueMappingSerializeWrapper]:
@@ -186,8 +186,8 @@ def subscription_groups_file(files: Files, config: Path) -> ConfigFile[Subscript
     return _body_file(files, config / "subscriptionGroup.json", SubscriptionGroups)
 
 
-def consumer_offsets_file(files: Files, config: Path) -> ConfigFile[ConsumerOffsets]:
-    return _body_file(files, config / "consumerOffset.json", ConsumerOffsets)
+def consumer_offsets_file(files: Files, config: Path) -> ConfigFile[SavedOffsets]:
+    return _body_file(files, config / "consumerOffset.json", SavedOffsets)
 
 
 def delay_offsets_file(files: Files, config: Path) -> ConfigFile[DelayOffsets]:

@@ -1,6 +1,6 @@
 # The C types of agreement.py.
 from sprocketmq.hot.octets cimport cut, i32, i64, le32, put_le32, same
-from sprocketmq.protocol.record.record cimport WHOLE, Layout
+from sprocketmq.protocol.record.record cimport WHOLE, RecordParts
 from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sprocketmq.store.dispatch.dispatch cimport text_hash
 from sprocketmq.hot.memory cimport as_int32, pointer
@@ -14,7 +14,7 @@ cdef enum:
 
 
 @cython.final
-cdef class Lane:
+cdef class QueueAgreement:
     cdef readonly str topic
     cdef readonly bytes topic_bytes
     cdef readonly int queue_id
@@ -30,7 +30,7 @@ cdef class Lane:
 
 
 @cython.final
-cdef class IndexLane:
+cdef class IndexAgreement:
     cdef public long long begin
     cdef public int number
     cdef readonly int count
@@ -48,39 +48,39 @@ cdef class Agreement:
     cdef readonly long long records
     cdef dict _lanes
     cdef object _fetch
-    cdef IndexLane _index
-    cdef Lane _last
-    cdef Layout _layout
+    cdef IndexAgreement _index
+    cdef QueueAgreement _last
+    cdef RecordParts _layout
     cdef PropertyScan _found
     cdef int _keys
 
-    @cython.locals(p=cython.p_uchar, layout=Layout, at=Py_ssize_t, have=Py_ssize_t)
+    @cython.locals(p=cython.p_uchar, layout=RecordParts, at=Py_ssize_t, have=Py_ssize_t)
     cpdef Py_ssize_t walk(self, object data, long long origin, Py_ssize_t enough) except -1
 
     @cython.locals(
-        layout=Layout, lane=Lane, kind=int, queued=bint, queue_offset=cython.longlong, store_timestamp=cython.longlong
+        layout=RecordParts, lane=QueueAgreement, kind=int, queued=bint, queue_offset=cython.longlong, store_timestamp=cython.longlong
     )
     cdef bint agrees(self, const unsigned char* p, long long commit_offset) except -1
 
-    @cython.locals(layout=Layout, last=Lane, queue_id=int, length=Py_ssize_t, of_topic=dict)
-    cdef Lane lane_of(self, const unsigned char* p)
+    @cython.locals(layout=RecordParts, last=QueueAgreement, queue_id=int, length=Py_ssize_t, of_topic=dict)
+    cdef QueueAgreement lane_of(self, const unsigned char* p)
 
     @cython.locals(q=cython.p_uchar, found=PropertyScan, at=Py_ssize_t, code=cython.longlong)
     cdef bint has_entry(
-        self, Lane lane, const unsigned char* p, long long queue_offset, long long commit_offset
+        self, QueueAgreement lane, const unsigned char* p, long long queue_offset, long long commit_offset
     ) except -1
 
     @cython.locals(
-        found=PropertyScan, index=IndexLane, seconds=cython.longlong, value=cython.uint, at=Py_ssize_t,
+        found=PropertyScan, index=IndexAgreement, seconds=cython.longlong, value=cython.uint, at=Py_ssize_t,
     )
     cdef bint has_keys(
-        self, Lane lane, const unsigned char* p, long long commit_offset, long long store_timestamp
+        self, QueueAgreement lane, const unsigned char* p, long long commit_offset, long long store_timestamp
     ) except -1
 
-    @cython.locals(index=IndexLane, number=Py_ssize_t, key_hash=cython.longlong, q=cython.p_uchar, at=Py_ssize_t)
+    @cython.locals(index=IndexAgreement, number=Py_ssize_t, key_hash=cython.longlong, q=cython.p_uchar, at=Py_ssize_t)
     cdef bint is_next_key(self, unsigned int value, long long commit_offset, long long seconds) noexcept
 
-    @cython.locals(index=IndexLane, number=Py_ssize_t, q=cython.p_uchar)
+    @cython.locals(index=IndexAgreement, number=Py_ssize_t, q=cython.p_uchar)
     cdef bint has_no_more_keys(self, long long commit_offset) noexcept
 
 

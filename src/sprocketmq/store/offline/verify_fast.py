@@ -18,7 +18,7 @@ except ImportError:
 
 from sprocketmq.protocol.names import SCHEDULE_TOPIC
 from sprocketmq.protocol.record.hashing import string_hash
-from sprocketmq.protocol.record.record import Layout
+from sprocketmq.protocol.record.record import RecordParts
 from sprocketmq.store.dispatch.property_scan import PropertyScan
 
 if not cython.compiled:
@@ -31,7 +31,7 @@ if not cython.compiled:
     from sprocketmq.store.queue.format import ENTRY_SIZE
 
 
-class Lane:
+class QueueAgreement:
     """One queue on the way through the log: `due` is the offset that comes next, -1 before the first.
 
     Of its entries, those from `first` to `end` are at hand. The tags code of a delayed message is a time, which others
@@ -54,7 +54,7 @@ class Lane:
         self.end = end
 
 
-class IndexLane:
+class IndexAgreement:
     """One index file on the way through the log: its entries, from number 0, of which `number` comes next.
 
     Records before `begin` are older than the index. `is_last` tells that no file follows.
@@ -73,22 +73,22 @@ class IndexLane:
         self.is_last = is_last
 
 
-Lanes = dict[bytes, dict[int, Lane]]
+QueueAgreements = dict[bytes, dict[int, QueueAgreement]]
 #: Puts the entries from this offset on at hand, when there are any.
-Fetch = Callable[[Lane, int], None]
+Fetch = Callable[[QueueAgreement, int], None]
 
 
 class Agreement:
     """`newest` is the latest store time among the `records` that were passed over."""
 
-    def __init__(self, lanes: Lanes, fetch: Fetch, index: IndexLane | None) -> None:
+    def __init__(self, lanes: QueueAgreements, fetch: Fetch, index: IndexAgreement | None) -> None:
         self.newest = 0
         self.records = 0
         self._lanes = lanes
         self._fetch = fetch
         self._index = index
-        self._last: Lane | None = None
-        self._layout = Layout()
+        self._last: QueueAgreement | None = None
+        self._layout = RecordParts()
         self._found = PropertyScan()
         self._keys = 0
 
@@ -132,7 +132,7 @@ class Agreement:
         self.records += 1
         return True
 
-    def lane_of(self, p: Pointer) -> Lane | None:
+    def lane_of(self, p: Pointer) -> QueueAgreement | None:
         """The lane of the located record; None for a queue that was not met before."""
         layout, last = self._layout, self._last
         queue_id, length = i32(p, layout.at + 12), layout.topic_end - layout.topic_at
@@ -145,7 +145,7 @@ class Agreement:
         self._last = None if of_topic is None else of_topic.get(queue_id)
         return self._last
 
-    def has_entry(self, lane: Lane, p: Pointer, queue_offset: int, commit_offset: int) -> bool:
+    def has_entry(self, lane: QueueAgreement, p: Pointer, queue_offset: int, commit_offset: int) -> bool:
         if lane.is_schedule or (lane.due >= 0 and queue_offset != lane.due):
             return False
         if queue_offset < lane.first or queue_offset >= lane.end:
@@ -158,7 +158,7 @@ class Agreement:
             code = as_int32(text_hash(p, found.tags_at, found.tags_end, 0))
         return i64(q, at) == commit_offset and i32(q, at + 8) == self._layout.size and i64(q, at + 12) == code
 
-    def has_keys(self, lane: Lane, p: Pointer, commit_offset: int, store_timestamp: int) -> bool:
+    def has_keys(self, lane: QueueAgreement, p: Pointer, commit_offset: int, store_timestamp: int) -> bool:
         """Whether the next entries of the index are the record's keys, in their order."""
         found, index = self._found, self._index
         if index is None or commit_offset < index.begin:

@@ -13,7 +13,7 @@ from sprocketmq.errors import StoreCorrupt
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.dispatch import record_dispatch
 from sprocketmq.store.index.format import IndexEntry, slot_at
-from sprocketmq.store.offline.verify_fast import IndexLane, chain_faults, index_seconds
+from sprocketmq.store.offline.verify_fast import IndexAgreement, chain_faults, index_seconds
 from sprocketmq.store.offline.verify_findings import Finding, Severity
 from sprocketmq.store.view.index import IndexView
 from sprocketmq.store.view.store import StoreView
@@ -36,13 +36,13 @@ class IndexCheck:
         self._files = [IndexView(view.source, path, view.index_shape) for path, size in view.index_paths if size]
         self._following = iter(self._files)
         self._file: IndexView | None = None
-        self._lane = IndexLane()
+        self._lane = IndexAgreement()
         first = self._next
         self._begin = self._lane.begin = first.entry.commit_offset if first else 0
         self._unindexed: tuple[int, int] | None = None
 
     @property
-    def lane(self) -> IndexLane | None:
+    def lane(self) -> IndexAgreement | None:
         """Where the index is on its way through the log; None where there is none."""
         return self._lane if self._files else None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sprocketmq.errors import StoreCorrupt
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.offline.verify_fast import Lane, Lanes
+from sprocketmq.store.offline.verify_fast import QueueAgreement, QueueAgreements
 from sprocketmq.store.offline.verify_findings import Finding, Severity
 from sprocketmq.store.queue.ext_format import is_ext_address
 from sprocketmq.store.queue.format import ENTRY_SIZE, QueueEntry
@@ -24,8 +24,8 @@ class QueueCheck:
 
     def __init__(self, view: StoreView) -> None:
         self._view = view
-        self.lanes: Lanes = {}
-        self._at_hand: list[Lane] = []
+        self.lanes: QueueAgreements = {}
+        self._at_hand: list[QueueAgreement] = []
         self._missing: dict[tuple[str, int], tuple[int, int]] = {}
         self._known = _known_topics(view)
 
@@ -49,14 +49,14 @@ class QueueCheck:
             path, at = queue.place(offset)
             yield Finding(path, at, f"entry {offset} is {_text(stored)}, but the log calls for {_text(expected)}")
 
-    def lane(self, topic: str, queue_id: int) -> Lane:
+    def lane(self, topic: str, queue_id: int) -> QueueAgreement:
         """Where a queue is on its way through the log."""
         of_topic = self.lanes.setdefault(topic.encode(), {})
         if queue_id not in of_topic:
-            of_topic[queue_id] = Lane(topic, queue_id)
+            of_topic[queue_id] = QueueAgreement(topic, queue_id)
         return of_topic[queue_id]
 
-    def fetch(self, lane: Lane, offset: int) -> None:
+    def fetch(self, lane: QueueAgreement, offset: int) -> None:
         """Put the queue's entries from `offset` on at hand."""
         if len(self._at_hand) >= _QUEUES_AT_HAND:
             for other in self._at_hand:

@@ -1,7 +1,7 @@
 # The C types of gather.py.
 from sprocketmq.hot.octets cimport blank, i32, i64, put, put_i64, same, seal
 from sprocketmq.protocol.record.record cimport WHOLE
-from sprocketmq.protocol.record.record cimport Layout as RecordLayout
+from sprocketmq.protocol.record.record cimport RecordParts
 from sprocketmq.hot.memory cimport as_int32, pointer
 
 import cython
@@ -33,7 +33,7 @@ cdef class Gather:
     cdef long long _check_below
     cdef object _view_of
     cdef Py_ssize_t _file_size
-    cdef RecordLayout _layout
+    cdef RecordParts _layout
     cdef long long _base
     cdef object _view
     cdef unsigned char* _p
@@ -55,13 +55,13 @@ cdef class Gather:
     @cython.locals(base=cython.longlong, at=Py_ssize_t)
     cdef bint find(self, long long commit_offset, int size) except -1
 
-    @cython.locals(layout=RecordLayout)
+    @cython.locals(layout=RecordParts)
     cdef bint locate(self, Py_ssize_t at, int size) except -1
 
-    @cython.locals(p=cython.p_uchar, layout=RecordLayout, length=Py_ssize_t)
+    @cython.locals(p=cython.p_uchar, layout=RecordParts, length=Py_ssize_t)
     cdef bint belongs(self, Py_ssize_t at, long long commit_offset) except -1
 
-    @cython.locals(layout=RecordLayout)
+    @cython.locals(layout=RecordParts)
     cdef bint matches(self, object rule, Py_ssize_t at, int size) except -1
 
     @cython.locals(at=Py_ssize_t)

@@ -17,7 +17,7 @@ try:
 except ImportError:
     from sprocketmq.hot import shadow as cython
 
-from sprocketmq.protocol.record.record import Layout as RecordLayout
+from sprocketmq.protocol.record.record import RecordParts
 from sprocketmq.store.queue.ext_format import ExtUnit, is_ext_address
 
 if not cython.compiled:
@@ -32,7 +32,7 @@ if not cython.compiled:
     SPAN_SIZE = 24
 
 
-class MessageFilter(Protocol):
+class RecordFilter(Protocol):
     """A filter beyond tags: first by the queue entry, then by the record's properties."""
 
     def matches_entry(self, tags_code: int, unit: ExtUnit | None) -> bool:
@@ -67,7 +67,7 @@ class Gather:
         self._check_below = check_below
         self._view_of = view_of
         self._file_size = file_size
-        self._layout = RecordLayout()
+        self._layout = RecordParts()
         self._base = -1
         self._view: Any = None
         self._views: list[memoryview] = []
@@ -79,7 +79,7 @@ class Gather:
     def run(self, entries: memoryview, at: int, end: int, queue_offset: int, codes: Any, rule: Any) -> None:
         """Go through the entries from `at` to `end`; the first is number `queue_offset`.
 
-        `codes` are the hashes of the tags wanted, None for all; `rule` is a MessageFilter or None.
+        `codes` are the hashes of the tags wanted, None for all; `rule` is a RecordFilter or None.
         """
         p: Pointer = pointer(entries)
         self.next_offset = queue_offset

@@ -28,7 +28,7 @@ cdef class GetResult:
     cpdef bytes behind(self, bytes head)
 
 
-cdef class Getter:
+cdef class PullReader:
     cdef public object exts
     cdef public long long check_below
     cdef Appender _appender

@@ -20,7 +20,7 @@ from sprocketmq.store.queue.cursor import QueueCursor
 
 if TYPE_CHECKING:
     from sprocketmq.store.config import StoreConfig
-    from sprocketmq.store.pull.gather import MessageFilter
+    from sprocketmq.store.pull.gather import RecordFilter
     from sprocketmq.store.queue.ext import ExtTable
 
 if not cython.compiled:
@@ -84,7 +84,7 @@ class GetResult:
         return self.behind(b"")
 
 
-class Getter:
+class PullReader:
     """`view_of` finds log files. Records below `check_below` were not written by this process, and are checked."""
 
     def __init__(
@@ -110,7 +110,7 @@ class Getter:
 
     def get_message(
         self, topic: str, queue_id: int, offset: int, max_count: int, max_bytes: int,
-        wanted: TagCodes | MessageFilter | None = None, bulk: bool = False,
+        wanted: TagCodes | RecordFilter | None = None, bulk: bool = False,
     ) -> GetResult:  # fmt: skip
         """The messages of a queue from `offset` on.
 

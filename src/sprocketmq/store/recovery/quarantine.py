@@ -20,7 +20,7 @@ from typing import NamedTuple
 from sprocketmq.protocol.record.record import Record, decode_record
 from sprocketmq.store.files.files import Files, sync_parents
 from sprocketmq.store.files.layout import Layout, base_offset_of, file_name
-from sprocketmq.store.recovery.resync import Found, records_behind
+from sprocketmq.store.recovery.resync import FoundRecord, records_behind
 
 
 class Quarantined(NamedTuple):
@@ -74,7 +74,7 @@ def records_in(files: Files, path: Path) -> Iterator[Record]:
     file = files.open(path, writable=False)
     try:
         view = file.map(writable=False)
-        found: list[Found] = list(records_behind(file, view, base, 0))
+        found: list[FoundRecord] = list(records_behind(file, view, base, 0))
     finally:
         file.close()
     for record in found:

@@ -35,12 +35,12 @@ from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.queue.table import QueueTable
 from sprocketmq.store.recovery.quarantine import Quarantined, set_aside
-from sprocketmq.store.recovery.resync import Found, record_at, records_behind, topic_and_place
+from sprocketmq.store.recovery.resync import FoundRecord, record_at, records_behind, topic_and_place
 
 _log = logging.getLogger("sprocketmq.store.recovery.recovery")
 
 
-class Damage(NamedTuple):
+class RecoveryDamage(NamedTuple):
     """Bytes of the log in the middle of good records, from one offset up to another."""
 
     commit_offset: int
@@ -53,7 +53,7 @@ class RecoveryReport:
     clean: bool = True
     start_offset: int = 0
     end_offset: int = 0
-    damaged: list[Damage] = field(default_factory=list)
+    damaged: list[RecoveryDamage] = field(default_factory=list)
     quarantined: list[Quarantined] = field(default_factory=list)
     cut_queue_entries: int = 0
     rebuilt_queues: int = 0
@@ -259,7 +259,7 @@ class Recovery:
     def _beyond(self, at: int, reason: str) -> int | None:
         """Where the log goes on behind something that is no record; None when it has ended there."""
         proof = False
-        first: Found | None = None
+        first: FoundRecord | None = None
         for found in self._records_behind(at):
             first = first or found
             verdict = self._vouched(found)
@@ -271,12 +271,12 @@ class Recovery:
         if not proof:
             self._set_aside(at, reason)
             return None
-        damage = Damage(at, first.commit_offset, reason)
+        damage = RecoveryDamage(at, first.commit_offset, reason)
         if damage not in self.report.damaged:
             self.report.damaged.append(damage)
         return first.commit_offset
 
-    def _records_behind(self, at: int) -> Iterator[Found]:
+    def _records_behind(self, at: int) -> Iterator[FoundRecord]:
         for base in self._log.bases:
             if base + self._log.file_size <= at:
                 continue
@@ -289,7 +289,7 @@ class Recovery:
             finally:
                 file.close()
 
-    def _vouched(self, found: Found) -> bool | None:
+    def _vouched(self, found: FoundRecord) -> bool | None:
         """Whether a record was there at the checkpoint; None when it proves nothing.
 
         Its store time and its queue's entry must both say so: a store time alone may be that of an old record which

@@ -19,12 +19,12 @@ _MAGICS = (MAGIC_V1.to_bytes(4, "big", signed=True), MAGIC_V2.to_bytes(4, "big",
 _COMMON = _MAGICS[0][:3]
 
 
-class Found(NamedTuple):
+class FoundRecord(NamedTuple):
     commit_offset: int
     size: int
 
 
-def records_behind(file: File, view: memoryview, base: int, start: int) -> Iterator[Found]:
+def records_behind(file: File, view: memoryview, base: int, start: int) -> Iterator[FoundRecord]:
     """Whole records of a log file from position `start` on, wherever they begin; holes are not looked at."""
     for low, high in file.data_ranges(start, file.size):
         at = max(low - 4, start)  # its size may be in the hole before
@@ -37,12 +37,12 @@ def records_behind(file: File, view: memoryview, base: int, start: int) -> Itera
                 at += found.size
 
 
-def record_at(view: memoryview, base: int, at: int) -> Found | None:
+def record_at(view: memoryview, base: int, at: int) -> FoundRecord | None:
     kind, size = check_record(view, at, len(view))
     if kind != WHOLE or int.from_bytes(view[at + 28 : at + 36], "big") != base + at:
         return None
     try:
-        return Found(base + at, size) if is_topic_name(topic_and_place(view, at)[0]) else None
+        return FoundRecord(base + at, size) if is_topic_name(topic_and_place(view, at)[0]) else None
     except BodyError:
         return None
 

@@ -34,7 +34,7 @@ CHECK = struct.Struct(">qqqqqqq")
 CHECK_FILE_SIZE = 4096
 
 
-class Unit(NamedTuple):
+class TimerUnit(NamedTuple):
     size: int
     previous: int
     magic: int
@@ -70,7 +70,7 @@ class TimerLog:
     def begin(self) -> int:
         return self._bases[0] if self._bases else 0
 
-    def append(self, unit: Unit) -> int:
+    def append(self, unit: TimerUnit) -> int:
         """The position of the unit. A full disk is an OSError, and nothing is written then."""
         used = self.end % self._file_size
         if used + UNIT_SIZE + BLANK.size > self._file_size:
@@ -84,12 +84,12 @@ class TimerLog:
         self.end += UNIT_SIZE
         return self.end - UNIT_SIZE
 
-    def get(self, position: int) -> Unit | None:
+    def get(self, position: int) -> TimerUnit | None:
         """The unit there; None when there is none."""
         base = position - position % self._file_size
         if base not in self._bases or position + UNIT_SIZE > self.end:
             return None
-        unit = Unit(*UNIT.unpack(self._file(base).read(position - base, UNIT_SIZE)))
+        unit = TimerUnit(*UNIT.unpack(self._file(base).read(position - base, UNIT_SIZE)))
         return unit if unit.size == UNIT_SIZE else None
 
     def place_of(self, position: int) -> tuple[Path, int]:
@@ -107,7 +107,7 @@ class TimerLog:
                 yield base + at, data
                 at += len(data)
 
-    def last(self) -> Unit | None:
+    def last(self) -> TimerUnit | None:
         for base in reversed(self._bases):
             count = min(self._units_in(base), max(0, self.end - base) // UNIT_SIZE)
             if count:

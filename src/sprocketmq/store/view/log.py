@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sprocketmq.errors import BodyError, StoreCorrupt
 from sprocketmq.protocol.record.record import MAGIC_BLANK, MAGIC_V1, MAGIC_V2, Record, decode_record
-from sprocketmq.store.view.source import ByteFile, ByteSource, Window, is_zero
+from sprocketmq.store.view.source import ByteFile, ByteSource, FileWindow, is_zero
 
 _HEAD = struct.Struct(">ii")
 _MAGICS = tuple(magic.to_bytes(4, "big", signed=True) for magic in (MAGIC_V1, MAGIC_V2))
@@ -129,7 +129,7 @@ class LogView:
     def _walk_file(self, file: LogFile, at: int, end: int, skip_damage: bool) -> Generator[Record | Damage, None, int]:
         """Walks one file; returns where the walk goes on: the file's end, or less where the log ends."""
         stop = min(end, file.end)
-        window = Window(self._file(file), self.source.window)
+        window = FileWindow(self._file(file), self.source.window)
         while at < stop:
             try:
                 record = _decode(window, at, file.base)
@@ -170,7 +170,7 @@ class LogView:
         return StoreCorrupt(self.source.describe(file.path), offset - file.base, reason)
 
 
-def _decode(window: Window, at: int, base: int) -> Record | None:
+def _decode(window: FileWindow, at: int, base: int) -> Record | None:
     """The record at `at`; None for the blank one that ends a file. Raises BodyError."""
     head = window.view(at - base, 8)
     size, magic = _HEAD.unpack_from(head) if len(head) >= 8 else (0, 0)

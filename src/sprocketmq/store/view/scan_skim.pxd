@@ -1,6 +1,6 @@
 # The C types of skim.py.
 from sprocketmq.hot.octets cimport i32, i64
-from sprocketmq.protocol.record.record cimport NO_MAGIC, WHOLE, Layout, Pointer
+from sprocketmq.protocol.record.record cimport NO_MAGIC, WHOLE, RecordParts, Pointer
 
 import cython
 
@@ -8,7 +8,7 @@ cdef enum:
     ENTRY_SIZE = 20
     FILLER_SIZE = 0x7FFFFFFF
 
-@cython.locals(at=Py_ssize_t, late=Py_ssize_t, have=Py_ssize_t, kind=int, layout=Layout, p=Pointer)
+@cython.locals(at=Py_ssize_t, late=Py_ssize_t, have=Py_ssize_t, kind=int, layout=RecordParts, p=Pointer)
 cpdef tuple skim(const unsigned char[::1] data, long long origin, long long limit)
 
 @cython.locals(

@@ -8,7 +8,7 @@ try:
 except ImportError:
     from sprocketmq.hot import shadow as cython
 
-from sprocketmq.protocol.record.record import Layout
+from sprocketmq.protocol.record.record import RecordParts
 from sprocketmq.store.queue.ext_format import EXT_ADDRESS_MAX
 
 if not cython.compiled:
@@ -25,7 +25,7 @@ def skim(data: Octets, origin: int, limit: int) -> tuple[int, int, int]:
     on checksums count too.
     """
     at, late, have, kind = 0, -1, len(data), WHOLE
-    layout = Layout()
+    layout = RecordParts()
     if have:
         p = cython.address(data[0]) if cython.compiled else data
         while at < have:

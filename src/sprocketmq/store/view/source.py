@@ -147,7 +147,7 @@ class ArrowSource:
         return f"{self.root}/{path}" if path else self.root
 
 
-class Window:
+class FileWindow:
     """A view of one file that moves along with its reader: one fetch per `window` bytes, none for a mapped file."""
 
     def __init__(self, file: ByteFile, window: int) -> None:

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from sprocketmq.broker.metrics.history import DAY, HOUR, MINUTE, Span, Window
-from sprocketmq.broker.metrics.stats import SAMPLE_SECONDS, Stats, Unit
+from sprocketmq.broker.metrics.stats import SAMPLE_SECONDS, Stats, StatUnit
 
 TODAY = date(2026, 1, 1)
 
@@ -109,7 +109,7 @@ def test_queues_are_counted_one_by_one_and_add_up(stats: Stats) -> None:
     assert window_of(stats, "GROUP_GET_LATENCY", "2@T@G").micros == 5000
     latency = stats.get("GROUP_GET_LATENCY", "2@T@G")
     assert latency is not None
-    assert latency.unit is Unit.LATENCY
+    assert latency.unit is StatUnit.LATENCY
 
 
 @pytest.mark.parametrize(

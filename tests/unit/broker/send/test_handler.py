@@ -10,7 +10,7 @@ from tests.unit.broker.support import KEY, START_MS, Caller, FakeClock, fields, 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.cluster.registration import Registration
 from sprocketmq.broker.send.backpressure import LATE_TICKS
-from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
@@ -179,7 +179,7 @@ async def test_batches_that_cannot_be(caller: Caller) -> None:
 
 
 async def test_interceptors_see_special_messages_and_may_change_or_refuse_them(broker: Broker, caller: Caller) -> None:
-    def divert(message: Message) -> None:
+    def divert(message: BrokerMessage) -> None:
         if message.properties.get("DELAY") == "9":
             raise RequestRefused(ResponseCode.NO_PERMISSION, "not today")
         if "DELAY" in message.properties:

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from sprocketmq.broker.send.message import Message
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.system_topics.delivery import Home, home_of, message_of, redirect
 from sprocketmq.protocol.record.record import Record
 
 
 def test_a_message_finds_home_from_where_it_rested() -> None:
-    message = Message(topic="T", queue_id=3, body=b"x", properties={"TAGS": "A"}, born_timestamp=1, born_host=bytes(8))
+    message = BrokerMessage(
+        topic="T", queue_id=3, body=b"x", properties={"TAGS": "A"}, born_timestamp=1, born_host=bytes(8)
+    )
     redirect(message, "resting", 0)
     assert (message.topic, message.queue_id) == ("resting", 0)
     assert home_of(message.properties) == Home("T", 3)

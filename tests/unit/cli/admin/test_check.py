@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from sprocketmq.cli.admin.check import Bounds, Finding, Health, _brokers, _line
+from sprocketmq.cli.admin.check import CheckResult, Health, Thresholds, _brokers, _line
 from sprocketmq.client.admin.brokers import BrokerStatus
 
-BOUNDS = Bounds(75, 90)
+BOUNDS = Thresholds(75, 90)
 
 
 def status(disk: float, error: str | None = None) -> BrokerStatus:
@@ -24,6 +24,9 @@ def test_brokers_and_disks() -> None:
 
 
 def test_the_line_says_the_worst() -> None:
-    findings = [Finding("brokers", Health.OK, "1 brokers answer", 1), Finding("lag_g", Health.WARNING, "g is late", 12)]
+    findings = [
+        CheckResult("brokers", Health.OK, "1 brokers answer", 1),
+        CheckResult("lag_g", Health.WARNING, "g is late", 12),
+    ]
     assert _line(Health.WARNING, findings) == "WARNING: g is late | brokers=1 lag_g=12"
     assert _line(Health.OK, findings[:1]) == "OK: 1 brokers answer; 1 checks | brokers=1"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import click
 import pytest
 
-from sprocketmq.cli.messages.limits import LOOK_S, Limits
+from sprocketmq.cli.messages.limits import LOOK_S, ConsumeLimits
 from sprocketmq.cli.messages.starts import LastMessages, group_start, parse_start
 
 
@@ -33,7 +33,7 @@ def test_neither(text: str) -> None:
 
 def test_limits() -> None:
     now = [0.0]
-    pace = Limits(2, 3.0).begin(lambda: now[0])
+    pace = ConsumeLimits(2, 3.0).begin(lambda: now[0])
     assert (pace.is_over(), pace.patience) == (False, LOOK_S)
     now[0] = 2.9
     assert pace.patience == pytest.approx(0.1)
@@ -42,6 +42,6 @@ def test_limits() -> None:
     assert not pace.is_over()
     now[0] = 5.9
     assert pace.is_over()
-    pace = Limits(1).begin(lambda: now[0])
+    pace = ConsumeLimits(1).begin(lambda: now[0])
     pace.count()
     assert pace.is_over()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from sprocketmq.cli.serve.supervisor import Child, Patience, Supervisor
+from sprocketmq.cli.serve.supervisor import Child, RestartDelay, Supervisor
 from sprocketmq.errors import SprocketError
 
 #: A child that says it is ready and waits for SIGTERM, or for the end of its supervisor.
@@ -27,7 +27,7 @@ DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); print('x ready o
 SILENT = "import time; time.sleep(600)"
 BROKEN = "raise SystemExit(3)"
 
-QUICK = Patience(first_pause=0.01, longest_pause=0.05, stop=60, ready=60)
+QUICK = RestartDelay(first_pause=0.01, longest_pause=0.05, stop=60, ready=60)
 
 Start = Callable[..., Awaitable["Run"]]
 
@@ -35,7 +35,7 @@ Start = Callable[..., Awaitable["Run"]]
 class Run:
     """A supervisor and the lines of its children, as they come."""
 
-    def __init__(self, patience: Patience, *programs: str) -> None:
+    def __init__(self, patience: RestartDelay, *programs: str) -> None:
         self.lines: asyncio.Queue[str] = asyncio.Queue()
         children = [Child(f"c{at}", (sys.executable, "-c", program)) for at, program in enumerate(programs)]
         self.supervisor = Supervisor(children, patience, self.lines.put_nowait)
@@ -48,7 +48,7 @@ class Run:
 async def start() -> AsyncIterator[Start]:
     runs: list[Run] = []
 
-    async def begin(*programs: str, patience: Patience = QUICK) -> Run:
+    async def begin(*programs: str, patience: RestartDelay = QUICK) -> Run:
         runs.append(run := Run(patience, *programs))
         await run.supervisor.start()
         return run
@@ -92,11 +92,11 @@ async def test_a_child_that_never_was_ready_ends_the_start(start: Start) -> None
 
 async def test_a_child_that_is_not_ready_in_time(start: Start) -> None:
     with pytest.raises(SprocketError, match=r"not ready within 0\.3 s: c0"):
-        await start(SILENT, patience=Patience(ready=0.3, stop=60))
+        await start(SILENT, patience=RestartDelay(ready=0.3, stop=60))
 
 
 async def test_a_child_that_does_not_listen_is_killed(start: Start) -> None:
-    run = await start(DEAF, patience=Patience(stop=0.1))
+    run = await start(DEAF, patience=RestartDelay(stop=0.1))
     pid = run.supervisor.pid("c0")
     assert pid is not None
     await run.supervisor.stop()

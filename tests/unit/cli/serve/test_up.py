@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sprocketmq.broker.config import BrokerConfig
-from sprocketmq.cli.serve.up import BrokerPlan, Brokers, plan_brokers
+from sprocketmq.cli.serve.up import BrokerPlan, BrokerProcesses, plan_brokers
 from sprocketmq.config import from_properties, unknown_keys
 from sprocketmq.errors import ConfigError
 from sprocketmq.store.config import StoreConfig
@@ -65,7 +65,7 @@ async def test_one_broker_runs_in_this_process() -> None:
         embedded.append(FakeService(plan))
         return embedded[-1]
 
-    brokers = Brokers(lambda: plan(1), embed)
+    brokers = BrokerProcesses(lambda: plan(1), embed)
     await brokers.stop()
     await brokers.start()
     assert (brokers.name, brokers.address) == ("broker-a", "127.0.0.1:1")

@@ -6,7 +6,7 @@ import gc
 import pytest
 from tests.unit.client.fakes import NAMESERVER, FakeTransport
 
-from sprocketmq.client.cluster.routes import RouteTable
+from sprocketmq.client.cluster.routes import RouteCache
 from sprocketmq.client.cluster.transport import NameServers
 from sprocketmq.client.errors import Unreachable
 from sprocketmq.protocol.command import Command
@@ -22,7 +22,7 @@ async def test_a_failure_that_nobody_waits_for_any_more_is_no_traceback() -> Non
 
     unseen: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: unseen.append(context))
-    table = RouteTable(NameServers((NAMESERVER,), Late({})))
+    table = RouteCache(NameServers((NAMESERVER,), Late({})))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(table.fetch("T"), 0.01)
     (fetching,) = table._fetching.values()

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.client.fakes import NAMESERVER, FakeTransport, route, routes
 
 from sprocketmq.client.cluster.route import Route
-from sprocketmq.client.cluster.routes import RouteTable
+from sprocketmq.client.cluster.routes import RouteCache
 from sprocketmq.client.cluster.transport import NameServers
 from sprocketmq.client.errors import NoRoute, Offline, Unreachable
 from sprocketmq.codes import RequestCode
@@ -18,8 +18,8 @@ from sprocketmq.protocol.command import Command
 ROUTE = RequestCode.GET_ROUTEINFO_BY_TOPIC
 
 
-def table(transport: FakeTransport, *nameservers: str) -> RouteTable:
-    return RouteTable(NameServers(nameservers or (NAMESERVER,), transport))
+def table(transport: FakeTransport, *nameservers: str) -> RouteCache:
+    return RouteCache(NameServers(nameservers or (NAMESERVER,), transport))
 
 
 def test_queues_are_sorted_by_broker_and_id() -> None:

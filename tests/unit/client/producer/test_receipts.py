@@ -8,7 +8,7 @@ import pytest
 
 from sprocketmq.client.errors import ClientError, Refused
 from sprocketmq.client.message import SendReceipt, SendStatus
-from sprocketmq.client.producer.receipts import BatchReceipts, Outcome, ReceiptFuture, future_of
+from sprocketmq.client.producer.receipts import BatchOutcome, BatchReceipts, ReceiptFuture, future_of
 from sprocketmq.protocol.message_queue import MessageQueue
 
 QUEUE = MessageQueue("T", "a", 1)
@@ -18,8 +18,8 @@ def receipts(count: int = 3, ids: str = "A,B,C", first: int = 0) -> BatchReceipt
     return BatchReceipts(SendReceipt(SendStatus.OK, "", ids, QUEUE, 100), "HEAD", first, count)
 
 
-def futures(count: int = 3) -> tuple[Outcome, list[ReceiptFuture]]:
-    outcome = Outcome(asyncio.get_running_loop())
+def futures(count: int = 3) -> tuple[BatchOutcome, list[ReceiptFuture]]:
+    outcome = BatchOutcome(asyncio.get_running_loop())
     return outcome, [future_of(outcome, index) for index in range(count)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.client.fakes import stored
 
 from sprocketmq.client.push.context import Running
-from sprocketmq.client.push.handlers import Outcome
+from sprocketmq.client.push.handlers import HandlerOutcome
 from sprocketmq.client.push.pop import PopConsumption
 from sprocketmq.client.push.pop_handles import PopHandle
 from sprocketmq.client.received import ReceivedMessage, split_records
@@ -31,9 +31,9 @@ class Handled:
         self.pop = PopConsumption(cast(Running, running))
         monkeypatch.setattr(self.pop, "_ack", self._ack)
 
-    async def _consume(self, messages: list[ReceivedMessage], _queue: object) -> Outcome:
+    async def _consume(self, messages: list[ReceivedMessage], _queue: object) -> HandlerOutcome:
         self.consumed += [message.body for message in messages]
-        return Outcome("success")
+        return HandlerOutcome("success")
 
     async def _ack(self, handle: PopHandle, _topic: str) -> None:
         self.acknowledged.append(handle)

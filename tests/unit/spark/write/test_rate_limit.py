@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sprocketmq.spark.write.rate_limit import Pace
+from sprocketmq.spark.write.rate_limit import WriteRate
 
 
 def nothing() -> None:
@@ -22,7 +22,7 @@ def test_a_limit_is_kept(batch: int) -> None:
     def flush() -> None:
         flushed[0] = sent[0]
 
-    pace = Pace(100, lambda: now[0], sleep)
+    pace = WriteRate(100, lambda: now[0], sleep)
     while now[0] < 2:
         for begin, end in pace.portions(batch, flush):
             sent[0] += end - begin
@@ -31,10 +31,10 @@ def test_a_limit_is_kept(batch: int) -> None:
 
 
 def test_portions_follow_each_other() -> None:
-    pace = Pace(100, lambda: 0.0, lambda _: None)
+    pace = WriteRate(100, lambda: 0.0, lambda _: None)
     portions = list(pace.portions(25, nothing)) + list(pace.portions(5, nothing))
     assert portions == [(0, 10), (10, 20), (20, 25), (0, 5)]
 
 
 def test_without_a_limit_nothing_waits() -> None:
-    assert list(Pace(None).portions(1000, nothing)) == [(0, 1000)]
+    assert list(WriteRate(None).portions(1000, nothing)) == [(0, 1000)]

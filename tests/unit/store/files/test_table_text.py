@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.store.files import table_text
-from sprocketmq.store.files.config_files import ConsumerOffsets, consumer_offsets_file
+from sprocketmq.store.files.config_files import SavedOffsets, consumer_offsets_file
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.files.table_text import TableText
 
@@ -25,10 +25,10 @@ class Counted:
 
     def _encode(self, entries: dict[str, dict[int, int]]) -> bytes:
         self.encoded += len(entries)
-        return FILE.encode(ConsumerOffsets(offset_table=entries))
+        return FILE.encode(SavedOffsets(offset_table=entries))
 
     def whole(self, version: DataVersion, changed: set[str]) -> bytes:
-        return self.text.text(FILE.encode(ConsumerOffsets(data_version=version)), changed)
+        return self.text.text(FILE.encode(SavedOffsets(data_version=version)), changed)
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 3), st.integers(-1, 99))), max_size=6))
@@ -45,9 +45,9 @@ def test_the_text_is_that_of_the_whole_table(rounds: list[list[tuple[str, int, i
             version = DataVersion(counter=number)
             text = counted.whole(version, {key for key, _, _ in changes})
             found = FILE.decode(text)
-            assert found == ConsumerOffsets(offset_table=counted.table, data_version=version)
+            assert found == SavedOffsets(offset_table=counted.table, data_version=version)
             in_its_order = {key: counted.table[key] for key in found.offset_table}
-            assert text == FILE.encode(ConsumerOffsets(offset_table=in_its_order, data_version=version))
+            assert text == FILE.encode(SavedOffsets(offset_table=in_its_order, data_version=version))
     finally:
         table_text.PIECE = before
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.timer.link import tally_units
-from sprocketmq.store.timer.log import BLANK, DELETE, UNIT_SIZE, TimerLog, Unit
+from sprocketmq.store.timer.log import BLANK, DELETE, UNIT_SIZE, TimerLog, TimerUnit
 from sprocketmq.store.timer.wheel import Slot, TimerWheel
 
 NOW = 1_700_000_000_000
@@ -17,7 +17,7 @@ def make_log(folder: Path) -> TimerLog:
     """Two units to a file, so that they come in several runs."""
     log = TimerLog(Disk(), folder, 2 * UNIT_SIZE + BLANK.size)
     for delay, topic_hash, magic in TIMERS:
-        log.append(Unit(UNIT_SIZE, -1, magic, NOW, delay, 0, 100, topic_hash, 0))
+        log.append(TimerUnit(UNIT_SIZE, -1, magic, NOW, delay, 0, 100, topic_hash, 0))
     return log
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 from tests.fault.disk import SimDisk, keep_nothing
 
 from sprocketmq.store.files.files import Disk
-from sprocketmq.store.timer.log import BLANK, UNIT, UNIT_SIZE, TimerCheck, TimerLog, Unit, read_timer_check
+from sprocketmq.store.timer.log import BLANK, UNIT, UNIT_SIZE, TimerCheck, TimerLog, TimerUnit, read_timer_check
 
 FILE_SIZE = 3 * UNIT_SIZE + BLANK.size + 5
 
 
-def unit(commit_offset: int, previous: int = -1) -> Unit:
-    return Unit(UNIT_SIZE, previous, 1, 1_700_000_000_000, 4000, commit_offset, 100, 7, 0)
+def unit(commit_offset: int, previous: int = -1) -> TimerUnit:
+    return TimerUnit(UNIT_SIZE, previous, 1, 1_700_000_000_000, 4000, commit_offset, 100, 7, 0)
 
 
 def open_log(folder: Path) -> TimerLog:
@@ -25,7 +25,7 @@ def test_units_are_found_where_they_were_put(tmp_path: Path) -> None:
     assert [found.commit_offset for found in map(log.get, positions) if found is not None] == list(range(7))
     assert [position for position, _ in log.runs(0)] == positions[::3]
     units = [fields for _, data in log.runs(positions[4]) for fields in UNIT.iter_unpack(data)]
-    assert [Unit(*fields).commit_offset for fields in units] == [4, 5, 6]
+    assert [TimerUnit(*fields).commit_offset for fields in units] == [4, 5, 6]
     assert log.get(positions[-1] + UNIT_SIZE) is None
     assert log.get(10 * FILE_SIZE) is None
 
