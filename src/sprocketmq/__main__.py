@@ -1,5 +1,5 @@
 """`python -m sprocketmq` is the `sprocket` command."""
 
-from sprocketmq.cli.main import run
+from sprocketmq.cli import run
 
 run()

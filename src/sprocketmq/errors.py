@@ -18,6 +18,7 @@
             RequestTimeout  no answer in time; the peer may still have done the work
             ConnectionLost  the connection ended before the answer came
         ConfigError       a key or value in a configuration that cannot be used
+        MissingExtra      an optional package that is not installed; also an ImportError
 
 `retriable` tells a caller whether the same request may succeed when it is sent again.
 """
@@ -94,6 +95,10 @@ class FlushFailed(StoreError):
 
 class ConfigError(SprocketError):
     """A configuration key or value that cannot be used."""
+
+
+class MissingExtra(SprocketError, ImportError):
+    """What was asked for needs an optional package."""
 
 
 class RemotingError(SprocketError):

@@ -44,6 +44,7 @@ from sprocketmq.broker.tables.sql_filters import FilterTable
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.broker.wiring import MessageKinds, make_sends
 from sprocketmq.config import from_properties
+from sprocketmq.errors import FilterError
 from sprocketmq.filter.sql import compile_sql
 from sprocketmq.logs import Events
 from sprocketmq.protocol.record.ids import UniqueIds
@@ -262,7 +263,7 @@ class Broker:
 
     def _warm_filters(self) -> None:
         """The first expression takes long: better on a thread than in a client's pull, or before the first answer."""
-        asyncio.get_running_loop().run_in_executor(None, compile_sql, "TRUE")
+        asyncio.get_running_loop().run_in_executor(None, _load_filters)
 
     def _cleaning_pause(self) -> float:
         """Between two slices of work on the queues others have their turn."""
@@ -339,3 +340,11 @@ class Broker:
         self.store.flusher.flush_soon()
         if not self.store.flusher.wait(end, _LOG_WAIT_MS):
             raise TimeoutError("the log was not flushed in time")
+
+
+def _load_filters() -> None:
+    """Builds the grammar. Without its package each expression is refused, which is told once."""
+    try:
+        compile_sql("TRUE")
+    except FilterError as missing:
+        events.warning("no SQL92 subscriptions", why=missing)

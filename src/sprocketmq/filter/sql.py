@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sprocketmq import extras
 from sprocketmq.errors import EvaluateError, FilterError
 from sprocketmq.filter.sql_runtime import Test
 
@@ -40,6 +41,9 @@ def compile_sql(text: str) -> SqlExpression:
     """Raises FilterError when the text is no test, or too long or too deep."""
     if len(text) > MAX_LENGTH:
         raise FilterError(f"SQL92: the expression has {len(text)} characters, more than {MAX_LENGTH}")
-    from sprocketmq.filter.sql_parse import parse  # lark takes longer to load than a broker with tags alone should wait
+    try:  # lark takes longer to load than a broker with tags alone should wait
+        from sprocketmq.filter.sql_parse import parse
+    except ModuleNotFoundError:
+        raise FilterError(extras.hint("an SQL92 expression", "lark", "broker")) from None
 
     return SqlExpression(text, parse(text).test)

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from sprocketmq import extras
 
-from sprocketmq.protocol.arrow.columns import decode_columns
-from sprocketmq.protocol.arrow.literals import number, repeated, texts
+extras.need("a record batch", "pyarrow", "arrow")
+
+import pyarrow as pa  # noqa: E402
+import pyarrow.compute as pc  # noqa: E402
+
+from sprocketmq.protocol.arrow.columns import decode_columns  # noqa: E402
+from sprocketmq.protocol.arrow.literals import number, repeated, texts  # noqa: E402
 
 BROKER = "brokerName"
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
-import lz4.frame
-import zstandard
-
+from sprocketmq import extras
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.record.sysflag import CompressionType
 
@@ -27,8 +27,8 @@ def compress(data: bytes, kind: CompressionType, level: int = DEFAULT_LEVEL) -> 
     if kind is CompressionType.ZLIB:
         return zlib.compress(data, level)
     if kind is CompressionType.LZ4:
-        return bytes(lz4.frame.compress(data))
-    return zstandard.ZstdCompressor(level).compress(data)
+        return bytes(_lz4().compress(data))
+    return bytes(_zstandard().ZstdCompressor(level).compress(data))
 
 
 def decompress(data: bytes, kind: CompressionType, limit: int = DEFAULT_LIMIT) -> bytes:
@@ -40,7 +40,7 @@ def decompress(data: bytes, kind: CompressionType, limit: int = DEFAULT_LIMIT) -
             if size > limit:
                 raise BodyError(f"{kind.name} body of {len(data)} bytes holds more than {limit}")
             pieces.append(piece)
-    except (zlib.error, zstandard.ZstdError, RuntimeError, EOFError) as damage:  # lz4 raises the last two
+    except (zlib.error, RuntimeError, EOFError) as damage:  # lz4 raises the last two
         raise BodyError(f"damaged {kind.name} body: {damage}") from None
     return b"".join(pieces)
 
@@ -56,7 +56,7 @@ def _zlib_pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _lz4_pieces(data: bytes) -> Iterator[bytes]:
-    stream = lz4.frame.LZ4FrameDecompressor()
+    stream = _lz4().LZ4FrameDecompressor()
     while not stream.eof:
         piece = stream.decompress(data, max_length=_PIECE)
         if not piece and not stream.eof and stream.needs_input:
@@ -66,12 +66,32 @@ def _lz4_pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _zstd_pieces(data: bytes) -> Iterator[bytes]:
+    zstandard = _zstandard()
     stream = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
-    for at in range(0, len(data), _ZSTD_SLICE):
-        yield stream.decompress(data[at : at + _ZSTD_SLICE])
-        if stream.eof:
-            return
+    try:
+        for at in range(0, len(data), _ZSTD_SLICE):
+            yield stream.decompress(data[at : at + _ZSTD_SLICE])
+            if stream.eof:
+                return
+    except zstandard.ZstdError as damage:
+        raise RuntimeError(str(damage)) from None
     raise EOFError("it ends early")
+
+
+@cache
+def _lz4() -> Any:
+    extras.need("an LZ4 body", "lz4", "lz4")
+    import lz4.frame
+
+    return lz4.frame
+
+
+@cache
+def _zstandard() -> Any:
+    extras.need("a zstd body", "zstandard", "zstd")
+    import zstandard
+
+    return zstandard
 
 
 _PIECES = {

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from sprocketmq import extras
 from sprocketmq.errors import BodyError, StoreCorrupt
 from sprocketmq.protocol.arrow import columns as arrow
 from sprocketmq.protocol.arrow.rows import Rows, Wanted, rows_of_entries, rows_of_run
@@ -56,6 +57,7 @@ def scan(
 
     With `by_queue`, queue by queue in the order of their offsets; what queues may not know yet comes last.
     """
+    extras.need("a scan", "pyarrow", "arrow")
     import pyarrow as pa
 
     source = open_source(root) if isinstance(root, Path | str) else root

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from sprocketmq import extras
 from sprocketmq.store.files.files import Disk
 
 #: How much of a remote file is fetched at once; larger than any record.
@@ -179,6 +180,7 @@ def open_source(root: Path | str) -> ByteSource:
     """The source for a local path, or for an address such as `s3://bucket/store`."""
     if isinstance(root, Path) or "://" not in root:
         return LocalSource(root)
+    extras.need("a remote file system", "pyarrow", "arrow")
     from pyarrow.fs import FileSystem
 
     filesystem, path = FileSystem.from_uri(root)

@@ -1,0 +1,28 @@
+"""The packages that are optional: who needs one says which extra brings it, in one line.
+
+extra      packages            for
+cli        click, rich         the command `sprocket`
+broker     lark, uvloop        SQL92 filters; a faster event loop
+zstd lz4   zstandard, lz4      bodies compressed that way; zlib is in Python
+arrow      pyarrow             record batches: `poll_arrow`, scans of a store, remote file systems
+spark      pyspark, pyarrow    the data sources and `sprocket pipeline`
+otel       opentelemetry-api   spans and metrics
+
+    MissingExtra: the command sprocket needs click: pip install 'sprocketmq[cli]'
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from sprocketmq.errors import MissingExtra
+
+
+def hint(what: str, package: str, extra: str) -> str:
+    return f"{what} needs {package}: pip install 'sprocketmq[{extra}]'"
+
+
+def need(what: str, package: str, extra: str) -> None:
+    """Nothing when the package is there; else MissingExtra. For entrances: what lies behind them just imports."""
+    if find_spec(package) is None:
+        raise MissingExtra(hint(what, package, extra))
