@@ -5,7 +5,8 @@ cli        click, rich         the command `sprocket`
 broker     lark, uvloop        SQL92 filters; a faster event loop
 zstd lz4   zstandard, lz4      bodies compressed that way; zlib is in Python
 arrow      pyarrow             record batches: `poll_arrow`, scans of a store, remote file systems
-spark      pyspark, pyarrow    the data sources and `sprocket pipeline`
+spark      pyspark, pyarrow,   the data sources and `sprocket pipeline`; filters are checked on the driver
+           lark
 otel       opentelemetry-api   spans and metrics
 
     MissingExtra: the command sprocket needs click: pip install 'sprocketmq[cli]'

@@ -42,13 +42,17 @@ TYPES: dict[str, t.DataType] = {
     "flag": t.IntegerType(),
     "storeSize": t.IntegerType(),
     "damage": t.StringType(),
+    "key": t.StringType(),
+    "value": t.BinaryType(),
 }
 #: What a reader gets who asks for nothing in particular.
 DEFAULT_COLUMNS = tuple(TYPES)[:18]
+#: What Kafka's source calls two of them; jobs that were written for it ask for them by these names.
+ALIASES = {"key": "keys", "value": "body"}
 #: What can be known of a whole message.
-RECORD_COLUMNS = tuple(name for name in TYPES if name != "damage")
+RECORD_COLUMNS = tuple(name for name in TYPES if name != "damage" and name not in ALIASES)
 #: Columns that may be null in the row of a whole message; in the row of a damaged place any may.
-NULLS = ("brokerName", "uniqKey", "keys", "tags", "damage")
+NULLS = ("brokerName", "uniqKey", "keys", "tags", "damage", "key")
 #: Columns that no record holds.
 _ADDED = ("brokerName", "damage")
 
@@ -73,7 +77,7 @@ def check_schema(schema: t.StructType, nulls: Collection[str] = NULLS) -> tuple[
 
 def record_columns(columns: Iterable[str]) -> tuple[str, ...]:
     """Those columns that are decoded from records."""
-    return tuple(name for name in columns if name not in _ADDED)
+    return tuple(dict.fromkeys(ALIASES.get(name, name) for name in columns if name not in _ADDED))
 
 
 def shaped(
@@ -83,7 +87,7 @@ def shaped(
     import pyarrow as pa
 
     target = arrow_schema(schema)
-    fields = [(field.name, field.type) for field in target]
+    fields = [(ALIASES.get(field.name, field.name), field.type) for field in target]
     for batch in batches:
         there = set(batch.schema.names)
         arrays = [

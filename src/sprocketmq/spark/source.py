@@ -17,6 +17,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from sprocketmq.spark.one_line import one_line
 from sprocketmq.spark.options.options import Options
 from sprocketmq.spark.options.source import SOURCE_OPTIONS, SourceOptions, default_columns
 from sprocketmq.spark.schema import spark_schema
@@ -29,25 +30,30 @@ class RocketMQSource(DataSource):
     def name(cls) -> str:
         return "rocketmq"
 
+    @one_line
     def schema(self) -> StructType:
         return spark_schema(default_columns(Options(self.options, SOURCE_OPTIONS)))
 
+    @one_line
     def reader(self, schema: StructType) -> DataSourceReader:
         from sprocketmq.spark.read.batch import BatchReader
 
         return BatchReader(SourceOptions.of(self.options, streaming=False), schema)
 
+    @one_line
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from sprocketmq.spark.read.stream import stream_reader
 
         return stream_reader(SourceOptions.of(self.options, streaming=True), schema)
 
+    @one_line
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from sprocketmq.spark.options.sink import SinkOptions
         from sprocketmq.spark.write.sink import batch_writer
 
         return batch_writer(SinkOptions.of(self.options, streaming=False), schema, overwrite)
 
+    @one_line
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         from sprocketmq.spark.options.sink import SinkOptions
         from sprocketmq.spark.write.sink import stream_writer

@@ -36,6 +36,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from sprocketmq.spark.compat import PushFilters
+from sprocketmq.spark.one_line import one_line
 from sprocketmq.spark.options.options import OptionError, Options
 from sprocketmq.spark.read.pushdown import Narrowing, narrow
 from sprocketmq.spark.schema import DEFAULT_COLUMNS, NULLS, TYPES, check_schema, record_columns, shaped, spark_schema
@@ -119,10 +120,12 @@ class RocketMQStoreSource(DataSource):
     def name(cls) -> str:
         return "rocketmq_store"
 
+    @one_line
     def schema(self) -> StructType:
         options = StoreOptions.of(self.options)
         return spark_schema(options.columns, options.nulls)
 
+    @one_line
     def reader(self, schema: StructType) -> DataSourceReader:
         return StoreReader(StoreOptions.of(self.options), schema)
 
@@ -147,6 +150,7 @@ class StoreReader(DataSourceReader):
         self._narrowing = narrow(self._narrowing, filters)
         return filters
 
+    @one_line
     def partitions(self) -> Sequence[InputPartition]:
         from sprocketmq.store.view import plan_splits
 

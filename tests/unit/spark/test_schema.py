@@ -10,7 +10,7 @@ from pyspark.sql import types as t
 
 from sprocketmq.spark.compat import arrow_schema
 from sprocketmq.spark.options.options import OptionError
-from sprocketmq.spark.schema import DEFAULT_COLUMNS, NULLS, TYPES, check_schema, shaped, spark_schema
+from sprocketmq.spark.schema import DEFAULT_COLUMNS, NULLS, TYPES, check_schema, record_columns, shaped, spark_schema
 
 
 def test_columns_that_are_never_null_say_so() -> None:
@@ -68,3 +68,11 @@ def test_maps_keep_what_they_hold() -> None:
         found.validate(full=True)
         assert found.schema == arrow_schema(schema)
         assert [None if one is None else dict(one) for one in found["properties"].to_pylist()] == expected
+
+
+def test_names_of_kafka_are_aliases() -> None:
+    schema = spark_schema(("key", "value", "body"))
+    assert record_columns(schema.fieldNames()) == ("keys", "body")
+    batch = pa.RecordBatch.from_pydict({"keys": ["42"], "body": [b"one"]})
+    (found,) = shaped(iter([batch]), schema)
+    assert found.to_pylist() == [{"key": "42", "value": b"one", "body": b"one"}]

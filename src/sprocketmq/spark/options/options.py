@@ -16,6 +16,15 @@ _UNITS_MS = {
     "minutes": 60_000, "h": 3_600_000, "hour": 3_600_000, "hours": 3_600_000, "d": 86_400_000, "day": 86_400_000,
     "days": 86_400_000,
 }  # fmt: skip
+#: What configures Kafka's own client, and what does the same here.
+_KAFKA = "kafka."
+_OURS = {
+    "kafka.bootstrap.servers": "'nameserver', the address of a nameserver such as 127.0.0.1:9876",
+    "kafka.group.id": "'group'",
+    "kafka.security.protocol": "'tls'",
+    "kafka.request.timeout.ms": "'requestTimeoutMs'",
+    "kafka.max.poll.records": "'pullBatchSize'",
+}
 _DURATION = re.compile(r"\s*(\d+)\s*([a-z]*)\s*")
 
 
@@ -124,5 +133,7 @@ class Options:
         """Spark passes options of its own through, so a strange name is wrong only when it is almost one of ours."""
         ours = {name.lower(): name for name in known}
         for lower, (name, _) in self._given.items():
+            if lower.startswith(_KAFKA):
+                raise OptionError(name, f"is one of Kafka's: here it is {_OURS.get(lower, 'none of the options')}")
             if lower not in ours and (near := difflib.get_close_matches(lower, ours, 1, 0.87)):
                 raise OptionError(name, f"is unknown: did you mean {ours[near[0]]!r}?")

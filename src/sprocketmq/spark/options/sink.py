@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as t
 
+from sprocketmq.errors import ConfigError
 from sprocketmq.spark.options.connection import CONNECTION_OPTIONS, Connect
 from sprocketmq.spark.options.options import OptionError, Options
 
@@ -97,17 +98,26 @@ def _commit_location(options: Options) -> str:
     raise OptionError("commitLocation", "is missing: exactly-once keeps its commit records there")
 
 
+class ColumnError(OptionError):
+    """A column of a DataFrame that cannot be written."""
+
+    def __init__(self, column: str, reason: str) -> None:
+        ConfigError.__init__(self, f"column {column!r} {reason}")
+        self.name = column
+
+
 def check_columns(schema: t.StructType, options: SinkOptions) -> None:
     """Raises OptionError for a DataFrame that cannot be written."""
     names = schema.fieldNames()
     for field in schema.fields:
         allowed = COLUMNS.get(field.name)
         if allowed is None:
-            raise OptionError("columns", f"{field.name} means nothing here; known are {', '.join(COLUMNS)}")
+            raise ColumnError(field.name, f"means nothing to the sink; it knows {', '.join(COLUMNS)}")
         if not isinstance(field.dataType, allowed) or any(isinstance(part, _NESTED) for part in _parts(field.dataType)):
-            raise OptionError("columns", f"{field.name} cannot be {field.dataType.simpleString()}")
+            wanted = " or ".join(kind.typeName() for kind in allowed)
+            raise ColumnError(field.name, f"is {field.dataType.simpleString()}; it has to be {wanted}")
     if ("body" in names) == ("value" in names):
-        raise OptionError("columns", "must hold either body or value")
+        raise ColumnError("body", "is missing" if "body" not in names else "and 'value' are the same: give one of them")
     if options.topic is None and "topic" not in names:
         raise OptionError("topic", "is missing, and there is no column of that name")
 

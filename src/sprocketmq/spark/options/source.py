@@ -35,6 +35,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sprocketmq.errors import FilterError
+from sprocketmq.filter.sql import compile_sql
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.options.connection import CONNECTION_OPTIONS, Connect
 from sprocketmq.spark.options.options import OptionError, Options
@@ -125,7 +127,7 @@ class SourceOptions:
             max_delay_ms=options.duration_ms("maxTriggerDelay", "15m"),
             fail_on_data_loss=options.boolean("failOnDataLoss", True),
             tags=options.text("tags") or "*",
-            sql=options.text("sql"),
+            sql=_sql(options),
             group=options.text("group") or f"{options.text('groupIdPrefix') or 'spark'}-source",
             commits="group" in options,
             columns=default_columns(options),
@@ -139,6 +141,17 @@ def default_columns(options: Options) -> tuple[str, ...]:
     """What a reader gets who gives no schema."""
     headers = options.boolean("includeHeaders", True)
     return options.names("columns") or tuple(name for name in DEFAULT_COLUMNS if headers or name != "properties")
+
+
+def _sql(options: Options) -> str | None:
+    """Brokers apply it; that it is an expression at all is known before any task starts."""
+    text = options.text("sql")
+    try:
+        if text is not None:
+            compile_sql(text)
+    except FilterError as error:
+        raise OptionError("sql", f"is no filter: {error}") from None
+    return text
 
 
 def _patience(options: Options) -> float:

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.compat import PushFilters
+from sprocketmq.spark.one_line import one_line
 from sprocketmq.spark.options.source import SourceOptions
 from sprocketmq.spark.read.plan import Offsets, clamp, find_losses, ranges_between, report_loss, split_ranges
 from sprocketmq.spark.read.positions import Positions
@@ -41,6 +42,7 @@ class BatchReader(DataSourceReader):
             self._options = replace(self._options, tags=as_expression(tags) or "*")
         return filters
 
+    @one_line
     def partitions(self) -> Sequence[InputPartition]:
         if self._narrowing.nothing:
             return []

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from sprocketmq.client.blocking.connection import BlockingCluster
 from sprocketmq.spark.compat import HAS_ADMISSION_CONTROL, ReadAllAvailable, SupportsTriggerAvailableNow
+from sprocketmq.spark.one_line import one_line
 from sprocketmq.spark.options.source import SourceOptions
 from sprocketmq.spark.read.plan import (
     Offsets,
@@ -55,10 +56,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # -- on the driver ------------------------------------------------------------------------------------------------
 
+    @one_line
     def initialOffset(self) -> dict[str, Any]:
         positions = self._positions()
         return encode_offsets(positions.resolve(self._options.start, positions.queues()))
 
+    @one_line
     def prepareForTriggerAvailableNow(self) -> None:
         """What is there now is all that this run reads."""
         self._target = self._newest()
@@ -70,6 +73,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The limits are options of ours, which Spark's own kinds of limits cannot all express."""
         return ReadAllAvailable()
 
+    @one_line
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         if start == end:
             return []
@@ -136,6 +140,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 class AdmittingStreamReader(StreamReader):
     """From Spark 4.2 on: Spark says where the batch begins."""
 
+    @one_line
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
         return encode_offsets(self._next(decode_offsets(start)))
 
@@ -145,16 +150,19 @@ class RememberingStreamReader(StreamReader):
 
     _last: Offsets | None = None
 
+    @one_line
     def initialOffset(self) -> dict[str, Any]:
         found = super().initialOffset()
         self._last = decode_offsets(found)
         return found
 
+    @one_line
     def latestOffset(self) -> dict[str, Any]:  # type: ignore[override]
         start = self._last
         self._last = self._newest() if start is None else self._next(start)
         return encode_offsets(self._last)
 
+    @one_line
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         self._last = decode_offsets(end)
         return super().partitions(start, end)

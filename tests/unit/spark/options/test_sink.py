@@ -25,18 +25,18 @@ def test_columns_that_a_message_can_have() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ([t.StructField("tags", t.StringType())], "must hold either body or value"),
-        ([BODY, t.StructField("value", t.StringType())], "must hold either body or value"),
-        ([t.StructField("body", t.LongType())], "body cannot be bigint"),
+        ([t.StructField("tags", t.StringType())], "column 'body' is missing"),
+        ([BODY, t.StructField("value", t.StringType())], "column 'body' and 'value' are the same: give one"),
+        ([t.StructField("value", t.LongType())], "column 'value' is bigint; it has to be binary or string"),
         (
             [BODY, t.StructField("keys", t.ArrayType(t.ArrayType(t.StringType())))],
-            "keys cannot be array<array<string>>",
+            "column 'keys' is array<array<string>>",
         ),
         (
             [BODY, t.StructField("properties", t.MapType(t.StringType(), t.StructType()))],
-            "properties cannot be map<string,struct<>>",
+            "column 'properties' is map<string,struct<>>; it has to be map",
         ),
-        ([BODY, t.StructField("colour", t.StringType())], "colour means nothing here"),
+        ([BODY, t.StructField("colour", t.StringType())], "column 'colour' means nothing to the sink"),
     ],
 )
 def test_columns_that_it_cannot(fields: list[t.StructField], said: str) -> None:
