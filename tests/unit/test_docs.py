@@ -1,9 +1,16 @@
-"""The examples of the README and the client's guide, run as they are printed, against a cluster of our own."""
+"""The examples of the README and the client's guide, run as they are printed, against a cluster of our own.
+
+Programs and shell lines; what sets up the machine (`make`, `pip install`) is checked against the files it names.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +63,39 @@ def test_client_guide(capsys: pytest.CaptureFixture[str]) -> None:
     with EmbeddedCluster() as cluster:
         (example,) = examples("docs/client.md", cluster.nameserver)
         asyncio.run(both(run(example)))
+
+
+def shell_lines(page: str) -> list[str]:
+    """The commands of a page: what is indented by four spaces, without remarks."""
+    lines = re.findall(r"^    (\S.*)$", re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(), flags=re.M | re.S), re.M)
+    return [re.sub(r"\s+#.*", "", line) for line in lines]
+
+
+def test_readme_activates_before_its_first_command() -> None:
+    lines = shell_lines("README.md")
+    assert lines.index(". .venv/bin/activate") < min(at for at, line in enumerate(lines) if line.startswith("sprocket"))
+    assert all(re.match(r"(make|sprocket|pip install|\. \.venv/bin/activate)\b", line) for line in lines)
+
+
+def test_readme_commands_run_as_typed(tmp_path: Path) -> None:
+    """In an environment with `sprocket` on its path, one after the other; the billing group is the program's."""
+    commands = [line for line in shell_lines("README.md") if re.match(r"sprocket (?!up)", line)]
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    with EmbeddedCluster() as cluster:
+        environment["NAMESRV_ADDR"] = cluster.nameserver
+        (example,) = examples("README.md", cluster.nameserver)
+        run(example)
+        for command in commands:
+            done = subprocess.run(
+                ["sh", "-c", command], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+            )
+            assert (done.returncode, done.stderr) == (0, ""), command
+            assert done.stdout, command
+
+
+def test_readme_names_extras_and_targets_that_exist() -> None:
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M)
+    lines = shell_lines("README.md")
+    assert {name for line in lines for part in re.findall(r"\[(.*?)\]", line) for name in part.split(",")} <= set(known)
+    assert {line.split()[1] for line in lines if line.startswith("make ")} <= set(targets)
