@@ -1,81 +1,94 @@
-"""Small SVG charts: lines over time, and bars. Pure functions from numbers to text."""
+"""Small charts, pure functions from numbers to text: areas over time as SVG, bars as HTML.
+
+A chart over time is drawn twice, wide and narrow, and the page's style shows the one that fits: text in a picture that
+is shrunk to a phone's width cannot be read. Each series has a panel of its own below the others, with the same times
+and the same scale, and its name beside it: nothing hides anything, and there is no legend to look up.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from html import escape
 
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 960, 260, 64, 28, 12
 COLOURS = ("#2468b2", "#d1701f", "#2f8f5b", "#a4405f", "#6d5bb5", "#7c7a2c", "#30838f", "#8a5a3a")
+_PANEL, _GAP, _BOTTOM, _LEFT = 64, 26, 22, 52
+_LEAST = 1.5  # what is little is not nothing
+_WIDTHS = {"wide": 960, "narrow": 360}
 
 Points = list[tuple[float, float]]
 
 
-def lines(series: dict[str, Points]) -> str:
-    """One line per name; x is seconds since 1970."""
+def areas(series: dict[str, Points], step: float) -> str:
+    """A panel of steps per name; x is seconds since 1970 where a step of so many seconds begins."""
     every = [point for points in series.values() for point in points]
     if not every:
         return ""
-    left, right = min(x for x, _ in every), max(x for x, _ in every)
+    ends = min(x for x, _ in every), max(x for x, _ in every) + step
     top = max(y for _, y in every) or 1.0
-    parts = [_grid(top), _times(left, right)]
-    for number, (name, points) in enumerate(sorted(series.items())):
-        colour = COLOURS[number % len(COLOURS)]
-        places = " ".join(f"{_x(x, left, right):.1f},{_y(y, top):.1f}" for x, y in sorted(points))
-        mark = f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{places}"/>'
-        if len(points) == 1:
-            mark = f'<circle fill="{colour}" r="4" cx="{places.split(",")[0]}" cy="{places.split(",")[1]}"/>'
-        parts += [mark, _legend(number, name, colour)]
-    return _svg(_HEIGHT + 18 * ((len(series) + 3) // 4), parts)
+    return "".join(_picture(kind, width, series, ends, top, step) for kind, width in _WIDTHS.items())
 
 
 def bars(values: list[tuple[str, float]]) -> str:
-    """One horizontal bar per value, longest value at full width."""
+    """One horizontal bar per value, the longest at full width; rows of a table, for a phone breaks their names."""
     top = max((value for _, value in values), default=0.0) or 1.0
+    rows = (
+        f'<div class="bar"><span>{escape(name)}</span><i style="width:{60 * value / top:.1f}%"></i>'
+        f"<b>{value:,.0f}</b></div>"
+        for name, value in values
+    )
+    return f'<div class="bars">{"".join(rows)}</div>'
+
+
+def _picture(
+    kind: str, width: int, series: dict[str, Points], ends: tuple[float, float], top: float, step: float
+) -> str:
     parts = []
-    for number, (name, value) in enumerate(values):
-        y, width = number * 26 + 4, 560 * value / top
-        parts.append(f'<text x="0" y="{y + 15}" font-size="13">{escape(name[:42])}</text>')
-        parts.append(f'<rect x="320" y="{y}" width="{width:.1f}" height="20" rx="2" fill="{COLOURS[0]}"/>')
-        parts.append(f'<text x="{326 + width:.1f}" y="{y + 15}" font-size="13">{value:,.0f}</text>')
-    return _svg(len(values) * 26 + 8, parts)
+    for number, (name, points) in enumerate(sorted(series.items())):
+        base = (number + 1) * (_PANEL + _GAP)
+        colour = COLOURS[number % len(COLOURS)]
+        most = max(y for _, y in points)
+        title = f"{name}, at most {_short(most)}/s"
+        parts.append(f'<text x="{_LEFT}" y="{base - _PANEL - 6}" font-size="13" class="name">{escape(title)}</text>')
+        parts.append(_scale(base, width, top))
+        outline = _outline(sorted(points), step, ends, width, base, top)
+        parts.append(f'<path d="{outline}" fill="{colour}" fill-opacity=".75"><title>{escape(title)}</title></path>')
+    height = len(series) * (_PANEL + _GAP) + _BOTTOM
+    parts.append(_times(ends, width, height))
+    return f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img">{"".join(parts)}</svg>'
 
 
-def _x(x: float, left: float, right: float) -> float:
-    return _LEFT + (_WIDTH - _LEFT - 10) * ((x - left) / (right - left) if right > left else 0.5)
+def _outline(
+    points: Points, step: float, ends: tuple[float, float], width: int, base: float, top: float
+) -> str:  # fmt: skip
+    """Up, along and down again for each step; where there is no point there was nothing."""
+    scale = (width - _LEFT - 4) / (ends[1] - ends[0])
+    path = []
+    for x, y in points:
+        left = _LEFT + (x - ends[0]) * scale
+        path.append(f"M{left:.1f},{base}v{-max(_LEAST, _PANEL * y / top):.1f}h{max(1.0, step * scale):.1f}V{base}z")
+    return "".join(path)
 
 
-def _y(y: float, top: float) -> float:
-    return _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * y / top
-
-
-def _grid(top: float) -> str:
-    parts = []
-    for share in (0.0, 0.5, 1.0):
-        y = _y(top * share, top)
-        parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#8884"/>')
-        parts.append(
-            f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" font-size="12" text-anchor="end">{top * share:,.0f}</text>'
-        )
-    return "".join(parts)
-
-
-def _times(left: float, right: float) -> str:
-    parts = []
-    for x, anchor in ((left, "start"), (right, "end")):
-        text = datetime.fromtimestamp(x, UTC).strftime("%m-%d %H:%M:%S")
-        place = f'x="{_x(x, left, right):.1f}" y="{_HEIGHT - 8}"'
-        parts.append(f'<text {place} font-size="12" text-anchor="{anchor}">{text}</text>')
-    return "".join(parts)
-
-
-def _legend(number: int, name: str, colour: str) -> str:
-    x, y = _LEFT + number % 4 * 220, _HEIGHT + 10 + number // 4 * 18
+def _scale(base: float, width: int, top: float) -> str:
     return (
-        f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{colour}"/>'
-        f'<text x="{x + 16}" y="{y}" font-size="12">{escape(name[:28])}</text>'
+        f'<line x1="{_LEFT}" x2="{width}" y1="{base}" y2="{base}" stroke="#8886"/>'
+        f'<line x1="{_LEFT}" x2="{width}" y1="{base - _PANEL}" y2="{base - _PANEL}" stroke="#8883"/>'
+        f'<text x="{_LEFT - 6}" y="{base - _PANEL + 10}" font-size="12" text-anchor="end">{_short(top)}/s</text>'
+        f'<text x="{_LEFT - 6}" y="{base}" font-size="12" text-anchor="end">0</text>'
     )
 
 
-def _svg(height: int, parts: list[str]) -> str:
-    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img">{"".join(parts)}</svg>'
+def _times(ends: tuple[float, float], width: int, height: int) -> str:
+    form = "%H:%M:%S" if ends[1] - ends[0] < 86_400 else "%m-%d %H:%M"
+    middle = ("middle", sum(ends) / 2) if width > 500 else None
+    places = [("start", ends[0]), *([middle] if middle else []), ("end", ends[1])]
+    scale = (width - _LEFT - 4) / (ends[1] - ends[0])
+    return "".join(
+        f'<text x="{_LEFT + (x - ends[0]) * scale:.1f}" y="{height - 6}" font-size="12" text-anchor="{anchor}">'
+        f"{datetime.fromtimestamp(x, UTC).strftime(form)}</text>"
+        for anchor, x in places
+    )
+
+
+def _short(value: float) -> str:
+    return f"{value / 1000:.3g}k" if value >= 10_000 else f"{value:,.0f}" if value >= 10 else f"{value:.2g}"

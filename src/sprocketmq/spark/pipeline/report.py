@@ -21,8 +21,19 @@ from sprocketmq.spark.pipeline.page import page
 from sprocketmq.spark.pipeline.trace import consumptions
 
 _COLUMNS = ("topic", "queueId", "keys", "uniqKey", "bornTimestamp", "storeTimestamp", "storeSize", "properties", "body")
-_SIZES = (128, 256, 512, 1024, 4096, 16384, 65536, 1 << 20, 1 << 40)
+_SIZES = (
+    64, 128, 192, 256, 320, 384, 448, 512, 640, 768, 1024, 2048, 4096, 16384, 65536, 1 << 18, 1 << 20, 1 << 40,
+)  # fmt: skip
 _POINTS = 120
+#: Steps of a chart over time in milliseconds, such as people count in.
+_STEPS_MS = tuple(
+    unit * count
+    for unit, counts in (
+        (1, (10, 20, 50, 100, 200, 500)), (1000, (1, 2, 5, 10, 30)), (60_000, (1, 2, 5, 10, 30)),
+        (3_600_000, (1, 2, 6, 12, 24)),
+    )
+    for count in counts
+)  # fmt: skip
 Rows = list[dict[str, Any]]
 
 
@@ -36,7 +47,7 @@ class Report:
     def messages(self) -> int:
         return sum(int(row["messages"]) for row in self.tables["topics"])
 
-    def write(self, target: str, title: str) -> Path:
+    def write(self, target: str, title: str, source: str = "") -> Path:
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -45,7 +56,7 @@ class Report:
         for name, rows in self.tables.items():
             if rows:
                 parquet.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
-        (folder / "index.html").write_text(page(title, self.tables), "utf-8")
+        (folder / "index.html").write_text(page(title, self.tables, source), "utf-8")
         return folder / "index.html"
 
 
@@ -65,7 +76,7 @@ def report(
         frame.unpersist()
     found.tables["lag"] = lag_rows(source, groups)
     if target is not None:
-        found.write(target, title)
+        found.write(target, title, _where(source))
     return found
 
 
@@ -80,6 +91,12 @@ def _tables(frame: DataFrame) -> dict[str, Rows]:
         "failures": _rows(_failures(plain)),
         "consumption": _rows(_consumption(frame)),
     }
+
+
+def _where(source: Input) -> str:
+    if source.nameserver is not None:
+        return f"cluster of {source.nameserver}"
+    return f"store {source.store}" if source.store is not None else f"archive {source.archive}"
 
 
 def _rows(frame: DataFrame) -> Rows:
@@ -103,13 +120,19 @@ def _topics(frame: DataFrame) -> DataFrame:
 
 
 def _throughput(frame: DataFrame) -> DataFrame:
-    """In steps of so many seconds that a chart has some hundred points."""
-    ends = frame.agg(f.unix_seconds(f.min("storeTimestamp")), f.unix_seconds(f.max("storeTimestamp"))).first()
+    """In steps of such a length that a chart has about a hundred of them."""
+    ends = frame.agg(f.unix_millis(f.min("storeTimestamp")), f.unix_millis(f.max("storeTimestamp"))).first()
     first, last = (ends[0] or 0, ends[1] or 0) if ends is not None else (0, 0)
-    step = max(1, (last - first) // _POINTS)
-    moment = (f.floor(f.unix_seconds("storeTimestamp") / step) * step).alias("second")
+    step = step_ms(last - first)
+    moment = (f.floor(f.unix_millis("storeTimestamp") / step) * step / 1000).alias("second")
     found = frame.groupBy(moment, "topic").agg(f.count("*").alias("messages"), f.sum("storeSize").alias("bytes"))
-    return found.withColumn("perSecond", f.col("messages") / step).orderBy("second", "topic")
+    return found.withColumn("perSecond", f.col("messages") * 1000 / step).orderBy("second", "topic")
+
+
+def step_ms(span_ms: int) -> int:
+    """The shortest of the usual steps that makes no more than `_POINTS` of the span; days beyond them."""
+    day = _STEPS_MS[-1]
+    return next((step for step in _STEPS_MS if span_ms <= step * _POINTS), -(-span_ms // (day * _POINTS)) * day)
 
 
 def _sizes(frame: DataFrame) -> DataFrame:
