@@ -71,6 +71,9 @@ chaos: setup
 	@mkdir -p .cache
 	SPROCKETMQ_SIEGE_FRAMES=100000 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/fault/test_hostile_frames.py
 
+wheels: $(READY)
+	@scripts/build-wheels $(VENV)
+
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 lock: $(READY)
