@@ -7,10 +7,13 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -58,7 +61,7 @@ def open_session(
 
     A table format brings the settings it needs, and its package unless `packages` names one.
     """
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers need this package, so they need this Python
+    _set_environment(master)
     builder = SparkSession.builder.appName(name)
     packages = packages or package_of(format)
     loaded = {"spark.jars.packages": packages, **_FORMAT_CONF.get(format, {})} if packages else {}
@@ -67,9 +70,25 @@ def open_session(
         builder = builder.config(key, value)
     if master is not None:
         builder = builder.master(master)
-        if master.startswith("local"):
-            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # one machine: nothing listens beyond it
     return register(builder.getOrCreate())
+
+
+def launch_jvm(master: str, conf: Mapping[str, str], log: Path) -> None:
+    """Start the JVM of the session that `open_session` will open: in a thread, say, while other things are done.
+
+    What it would say to the terminal goes to `log`.
+    """
+    _set_environment(master)
+    settings = SparkConf().setAll([(key, str(value)) for key, value in {**_DEFAULTS, **conf}.items()])
+    with log.open("ab") as stderr:
+        gateway = launch_gateway(settings, popen_kwargs={"stderr": stderr})  # type: ignore[no-untyped-call]
+        SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _set_environment(master: str | None) -> None:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers need this package, so they need this Python
+    if master is not None and master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # one machine: nothing listens beyond it
 
 
 @contextmanager
