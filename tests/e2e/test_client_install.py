@@ -50,7 +50,7 @@ def fresh_environment(folder: Path, wheel: Path) -> Path:
     for file in orjson.files or ():
         if file.parts[0] != "..":
             (packages / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(orjson.locate_file(file), packages / file)
+            shutil.copy(str(orjson.locate_file(file)), packages / file)
     return folder / "bin" / "python"
 
 

@@ -32,7 +32,8 @@ svg { width: 100%; height: auto; display: block } svg text { fill: var(--soft) }
 .narrow { display: none }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.6rem, 1fr)); gap: .8rem; margin: 1.4rem 0 }
 .figures div { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; color: var(--soft) }
-.figures b { display: block; font-size: 1.4rem; color: var(--ink) } .figures .bad b { color: var(--bad) }
+.figures b { display: block; font-size: 1.25rem; white-space: nowrap; color: var(--ink) }
+.figures .bad b { color: var(--bad) }
 .bar { display: flex; align-items: center; gap: .6rem; padding: .15rem 0 }
 .bar b { font-weight: 400; color: var(--soft) }
 .bar span { flex: 0 0 34%; overflow-wrap: anywhere }
