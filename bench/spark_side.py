@@ -12,6 +12,7 @@ Kafka's messages have headers when they are asked for: the properties that a mes
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -31,6 +32,7 @@ KAFKA = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 
 class Side:
     def __init__(self, kind: str, address: str, store: str = "") -> None:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take the python3 of the path
         builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
         builder = builder.config("spark.log.level", "ERROR").config("spark.ui.showConsoleProgress", "false")
         self.spark = builder.config(map=_own_conf(kind)).getOrCreate()
