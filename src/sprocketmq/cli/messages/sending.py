@@ -53,12 +53,13 @@ async def send_all(options: ClientOptions, group: str, items: AsyncIterator[Item
             async for message, name in items:
                 await _submit(producer, message, name, flights)
                 while flights and flights[0][0].done():
-                    _land(flights.popleft(), sent)
+                    future, name = flights.popleft()
+                    _land(future, name, sent)
         finally:
             await producer.flush()
-            failures = _land_all(flights, sent)
-        if failures:
-            raise failures[0]
+            failure = _land_all(flights, sent)
+        if failure is not None:
+            raise _named(*failure) from None
 
 
 async def _submit(producer: Producer, message: Message, name: str, flights: Flights) -> None:
@@ -75,19 +76,18 @@ async def _submit(producer: Producer, message: Message, name: str, flights: Flig
         raise _named(error, name) from None
 
 
-def _land_all(flights: Flights, sent: Sent) -> list[SprocketError]:
-    """Every receipt is asked for, so that the client has no reason to tell of one itself."""
-    failures = []
-    for flight in flights:
+def _land_all(flights: Flights, sent: Sent) -> tuple[SprocketError, str] | None:
+    """The first failure and its message's name; every receipt is asked for, so that the client tells of none itself."""
+    failure = None
+    for future, name in flights:
         try:
-            _land(flight, sent)
+            sent.add(future.result())
         except SprocketError as error:
-            failures.append(error)
-    return failures
+            failure = failure or (error, name)
+    return failure
 
 
-def _land(flight: tuple[ReceiptFuture, str], sent: Sent) -> None:
-    future, name = flight
+def _land(future: ReceiptFuture, name: str, sent: Sent) -> None:
     try:
         sent.add(future.result())
     except SprocketError as error:
@@ -95,6 +95,7 @@ def _land(flight: tuple[ReceiptFuture, str], sent: Sent) -> None:
 
 
 def _named(error: E, name: str) -> E:
+    """The messages of a batch share one error: only the first of them gives it a name."""
     if name:
         error.args = (f"{name}: {error}", *error.args[1:])
     return error
