@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+#: SIGTERM last: whoever sees that it is caught knows that all are.
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _callbacks: list[Callable[[], object]] = []
 _replaced: dict[signal.Signals, Any] = {}
