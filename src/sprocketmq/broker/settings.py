@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from sprocketmq import config as table
 from sprocketmq import logs
+from sprocketmq.atomic_file import replace_file
 from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.errors import ConfigError
 from sprocketmq.properties_file import format_properties, parse_properties
@@ -70,11 +71,7 @@ class Settings:
         return table.changed(self.current, of_broker), self.store.changed(of_store)
 
     def _keep(self, changes: Mapping[str, str]) -> None:
-        beside = self._path.with_suffix(".tmp")
-        self._files.make_dirs(self._path.parent)
-        self._files.write_bytes(beside, format_properties(changes).encode())
-        self._files.rename(beside, self._path)
-        self._files.sync_dir(self._path.parent)
+        replace_file(self._path, format_properties(changes).encode(), self._files)
 
     def _apply(self, entries: Mapping[str, str], config: BrokerConfig, store: StoreConfig) -> None:
         self._changes |= entries

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sprocketmq.atomic_file import LocalFiles, replace_file
 from sprocketmq.cli.nearest import did_you_mean
 from sprocketmq.errors import ConfigError
 
@@ -72,12 +73,7 @@ def load() -> Profiles:
 
 
 def save(profiles: Profiles) -> None:
-    file = path()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_name(f"{file.name}.{os.getpid()}")
-    new.touch(0o600)
-    new.write_text(_text(profiles), encoding="utf-8")
-    new.replace(file)
+    replace_file(path(), _text(profiles).encode(), LocalFiles(0o600))
 
 
 def check_name(name: str) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
+from sprocketmq.atomic_file import replace_file
 from sprocketmq.client.cluster import queue_offsets
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.errors import BodyError
@@ -120,16 +120,8 @@ def _load(path: Path) -> dict[MessageQueue, int]:
 
 
 def _save(path: Path, table: dict[MessageQueue, int]) -> None:
-    """Beside, synced, renamed: a crash leaves the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(path.suffix + ".tmp")
-    with beside.open("wb") as file:
-        file.write(codec.encode_pretty(ResetOffsetBody(offset_table=table)))
-        file.flush()
-        os.fsync(file.fileno())
-    if path.exists():
-        path.replace(path.with_suffix(path.suffix + ".bak"))
-    beside.replace(path)
+    backup = path.with_suffix(path.suffix + ".bak") if path.exists() else None
+    replace_file(path, codec.encode_pretty(ResetOffsetBody(offset_table=table)), backup=backup)
 
 
 def default_path(client_id: str, group: str) -> Path:

@@ -6,13 +6,13 @@ is left of it. So the moment it appears decides the batch: before it nothing of 
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from sprocketmq.atomic_file import replace_file
 from sprocketmq.protocol.message_queue import MessageQueue
 
 #: Notes of older batches than this are removed: Spark repeats the last batch only.
@@ -70,19 +70,8 @@ class _LocalFolder:
             return None
 
     def write(self, name: str, data: bytes) -> None:
-        """Written beside, synced, renamed, and the folder synced: a crash leaves the whole note or none."""
-        self._path.mkdir(parents=True, exist_ok=True)
-        beside = self._path / f".{name}.tmp"
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.rename(self._path / name)
-        folder = os.open(self._path, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        """A crash leaves the whole note or none."""
+        replace_file(self._path / name, data)
 
     def remove(self, name: str) -> None:
         (self._path / name).unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from sprocketmq.atomic_file import replace_file
 from sprocketmq.errors import BodyError, StoreCorrupt
 from sprocketmq.protocol import java_json
 from sprocketmq.protocol.bodies import codec
@@ -116,15 +117,8 @@ class ConfigFile(Generic[B]):
         """Replace the file by this text."""
         whole = self._is_whole()
         self._whole_size = None  # unless all of this succeeds, the next time looks
-        beside = self.path.with_name(f"{self.path.name}.tmp")
-        if not self._files.exists(self.path.parent):
-            self._files.make_dirs(self.path.parent)
-            self._files.sync_dir(self.path.parent.parent)
-        self._files.write_bytes(beside, data, sync=True)
-        if whole:  # a damaged file must not push a good one out of `.bak`
-            self._files.rename(self.path, self.backup)
-        self._files.rename(beside, self.path)
-        self._files.sync_dir(self.path.parent)
+        # a damaged file must not push a good one out of `.bak`
+        replace_file(self.path, data, self._files, backup=self.backup if whole else None)
         self._whole_size = len(data)
 
     def _read(self, path: Path) -> bytes | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sprocketmq.atomic_file import replace_file
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.dispatch import record_dispatch
 from sprocketmq.store.files.files import Disk, Files, sync_parents
@@ -251,7 +252,4 @@ class Rebuild:
         checkpoint = self.view.stored_checkpoint
         if self._full_until > checkpoint.index_msg_timestamp and self._files.exists(self._layout.checkpoint):
             checkpoint.index_msg_timestamp = self._full_until
-            beside = self._layout.root / "checkpoint.tmp"
-            self._files.write_bytes(beside, checkpoint.encode())
-            self._files.rename(beside, self._layout.checkpoint)
-            self._files.sync_dir(self._layout.root)
+            replace_file(self._layout.checkpoint, checkpoint.encode(), self._files)
