@@ -7,7 +7,7 @@ import logging
 _log = logging.getLogger("sprocketmq.store")
 
 
-class Trouble:
+class PassingFailure:
     """True while it lasts; `what` says what does not work."""
 
     def __init__(self, what: str) -> None:
