@@ -7,6 +7,7 @@ What the store says becomes a code and the offset to go on from:
     before the first, behind the end             PULL_OFFSET_MOVED        the first; the end
     an empty queue                               PULL_NOT_FOUND at offset 0, else PULL_OFFSET_MOVED to 0
     an administrator has set another offset      PULL_OFFSET_MOVED        that offset
+    out of range on a slave                      PULL_RETRY_IMMEDIATELY   as above; offsetCheckInSlave tells it as above
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sprocketmq.broker.pull.cold_data import HOLD_SECONDS, ColdReads
 from sprocketmq.broker.pull.handler import Parked, PullAdmission, PullHandler
 from sprocketmq.broker.pull.long_polling import LongPolls
 from sprocketmq.broker.pull.offset_moved import MovedOffsets
+from sprocketmq.broker.roles import Roles
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.group_members import ConsumerTable
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
@@ -46,10 +48,10 @@ _CODES = tuple(
 )
 
 
-class WithoutMessages:
+class NothingFound:
     def __init__(
         self, settings: Settings, store: MessageStore, offsets: ConsumerOffsets, consumers: ConsumerTable, stats: Stats,
-        moved: MovedOffsets, cold: ColdReads, long_polls: LongPolls,
+        moved: MovedOffsets, cold: ColdReads, long_polls: LongPolls, roles: Roles,
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
@@ -59,6 +61,7 @@ class WithoutMessages:
         self._moved = moved
         self._cold = cold
         self._long_polls = long_polls
+        self._roles = roles
 
     def nothing_found(
         self, handler: PullHandler, connection: Connection, request: Command, pull: PullRequest,
@@ -78,6 +81,8 @@ class WithoutMessages:
     def tell(self, request: Command, pull: PullRequest, admission: PullAdmission, result: GetResult) -> bytes:
         """Why there is no message, and where to go on."""
         code = _code(result, pull)
+        if code == ResponseCode.PULL_OFFSET_MOVED and self._is_for_master(result):
+            code = ResponseCode.PULL_RETRY_IMMEDIATELY
         if admission.is_counted:
             self._stats.missed += 1
             if code == ResponseCode.PULL_OFFSET_MOVED and result.status is not GetStatus.OFFSET_RESET:  # that was meant
@@ -89,6 +94,14 @@ class WithoutMessages:
             result.next_begin_offset, result.min_offset, result.max_offset, 0, admission.topic_sys_flag,
             admission.group_sys_flag,
         )  # fmt: skip
+
+    def _is_for_master(self, result: GetResult) -> bool:
+        """A slave may be behind, or lack what its master still has: whether an offset is out of range says the master,
+        to whom the answer sends the consumer.
+        """
+        if self._roles.current.is_master or self._settings.current.offset_check_in_slave:
+            return False
+        return result.status is not GetStatus.OFFSET_RESET
 
     def reset(self, pull: PullRequest) -> GetResult | None:
         """Where an administrator has sent the group, once."""
