@@ -15,7 +15,7 @@ from sprocketmq.client.subscription import Subscription
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.message_queue import MessageQueue
 
-log = logging.getLogger("sprocketmq.client.cluster.unreadable")
+log = logging.getLogger("sprocketmq.client.cluster.unreadable_records")
 
 
 def split(data: bytes, queue: MessageQueue, begin: int, next_offset: int) -> tuple[list[ReceivedMessage], int]:

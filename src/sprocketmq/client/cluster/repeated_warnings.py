@@ -9,8 +9,8 @@ from collections.abc import Callable
 INTERVAL_S = 60.0
 
 
-class Notices:
-    """Of one consumer. What is said is told apart by its key."""
+class RepeatedWarnings:
+    """Of one client. What is said is told apart by its key."""
 
     def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
         self._log, self._clock = log, clock
