@@ -5,6 +5,8 @@ A message that cannot be sent ends it: those before it are sent, those behind it
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -35,6 +37,8 @@ class Sent:
 
 E = TypeVar("E", bound=Exception)
 
+_MOMENT_S = 1.0
+
 #: Messages that are on their way, and their names.
 Flights = deque[tuple["ReceiptFuture", str]]
 
@@ -47,19 +51,34 @@ async def send_all(options: ClientOptions, group: str, items: AsyncIterator[Item
     from sprocketmq.client.settings import Batching, ProducerSettings
 
     settings = ProducerSettings(send_timeout=timeout, batching=Batching(delivery_timeout=timeout))
-    flights: Flights = deque()
-    async with Producer(group, options, settings=settings) as producer:
-        try:
-            async for message, name in items:
-                await _submit(producer, message, name, flights)
-                while flights and flights[0][0].done():
-                    future, name = flights.popleft()
-                    _land(future, name, sent)
-        finally:
-            await producer.flush()
-            failure = _land_all(flights, sent)
-        if failure is not None:
-            raise _named(*failure) from None
+    producer, flights = await Producer(group, options, settings=settings).start(), Flights()
+    patience = None
+    try:
+        await _send_each(producer, items, flights, sent)
+    except (
+        asyncio.CancelledError
+    ):  # ^C: what is on its way has a moment, and nobody waits for a cluster that is not there
+        patience = _MOMENT_S
+        raise
+    finally:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await producer.stop()
+        _land_all(flights, sent)
+
+
+async def _send_each(producer: Producer, items: AsyncIterator[Item], flights: Flights, sent: Sent) -> None:
+    try:
+        async for message, name in items:
+            await _submit(producer, message, name, flights)
+            while flights and flights[0][0].done():
+                _land(*flights.popleft(), sent)
+    except Exception:
+        await producer.flush()
+        raise
+    await producer.flush()
+    if (failure := _land_all(flights, sent)) is not None:
+        raise _named(*failure) from None
 
 
 async def _submit(producer: Producer, message: Message, name: str, flights: Flights) -> None:
@@ -79,9 +98,11 @@ async def _submit(producer: Producer, message: Message, name: str, flights: Flig
 def _land_all(flights: Flights, sent: Sent) -> tuple[SprocketError, str] | None:
     """The first failure and its message's name; every receipt is asked for, so that the client tells of none itself."""
     failure = None
-    for future, name in flights:
+    while flights:
+        future, name = flights.popleft()
         try:
-            sent.add(future.result())
+            if future.done():
+                sent.add(future.result())
         except SprocketError as error:
             failure = failure or (error, name)
     return failure

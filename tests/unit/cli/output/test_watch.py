@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from sprocketmq.cli.output.watching import watched
+from sprocketmq.cli.output.watch import watched
 
 
 class Terminal(io.StringIO):

@@ -15,11 +15,12 @@ class NotThere(SprocketError):
     """No such name in the cluster."""
 
 
-async def known_topic(admin: AdminClient, name: str) -> None:
+async def known_topic(admin: AdminClient, name: str, *, wait: float = 0.0) -> None:
+    """A cluster that is still starting is waited for, for so many seconds."""
     from sprocketmq.client.errors import NoRoute
 
     try:
-        await admin.topics.route(name)
+        await admin.topics.route(name, wait=wait)
     except NoRoute:
         names = await admin.topics.names(everything=True)
         if name in names:

@@ -17,6 +17,7 @@ import click
 
 from sprocketmq.cli.output.times import parse_time
 
+_OPTION = "--from"
 #: Numbers from here on are milliseconds: no queue is so long, and no message is from 1973.
 _MILLISECONDS_FROM = 100_000_000_000
 
@@ -41,7 +42,7 @@ def parse_start(text: str) -> Start:
     try:
         return parse_time(text)
     except ValueError:
-        raise click.BadParameter(f"{text!r} is not first, last, -N, an offset or a time") from None
+        raise click.BadParameter(f"{text!r} is not first, last, -N, an offset or a time", param_hint=_OPTION) from None
 
 
 def group_start(text: str) -> Literal["first", "last"] | datetime:
@@ -50,5 +51,6 @@ def group_start(text: str) -> Literal["first", "last"] | datetime:
         return parse_time(text)
     start = parse_start(text)
     if isinstance(start, (int, LastMessages)):
-        raise click.BadParameter(f"--from {text} is for reading without a group; with one: first, last or a time")
+        said = f"{text} is for reading without a group; with one: first, last or a time"
+        raise click.BadParameter(said, param_hint=_OPTION)
     return start

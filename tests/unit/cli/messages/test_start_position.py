@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import click
 import pytest
 
-from sprocketmq.cli.messages.limits import LOOK_S, ConsumeLimits
-from sprocketmq.cli.messages.starts import LastMessages, group_start, parse_start
+from sprocketmq.cli.messages.read_limits import LOOK_S, ConsumeLimits
+from sprocketmq.cli.messages.start_position import LastMessages, group_start, parse_start
 
 
 def test_where_reading_begins() -> None:

@@ -8,12 +8,20 @@ from dataclasses import dataclass
 
 #: How long to wait before looking again whether anybody still reads what is written.
 LOOK_S = 0.5
+#: How long a cluster may take to start when no timeout says so; as long as `sprocket send` waits by default, for both
+#: may be typed behind `sprocket up &`.
+START_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumeLimits:
     count: int | None = None
     timeout: float | None = None
+
+    @property
+    def start_patience(self) -> float:
+        """Seconds to wait for a cluster that is still starting."""
+        return START_S if self.timeout is None else self.timeout
 
     def begin(self, clock: Callable[[], float] = time.monotonic) -> SendPace:
         return SendPace(self, clock)
