@@ -2,10 +2,15 @@
 #
 #   make demo    the main job end to end, results in demo-output/
 #   make test    every test, compiled and interpreted
-#   make lint    ruff, mypy --strict, import-linter
+#   make lint    ruff, mypy --strict, import-linter, bandit, pip-audit
 #   make up      a nameserver and a broker in the foreground
 #   make bench   our figures beside the peers', as ratios of one run
-#   make chaos   power cuts and kills, CYCLES of them; a hundred thousand hostile frames
+#   make chaos   users under kills, power cuts and clock jumps, CYCLES of them; a hundred thousand hostile frames; failover;
+#                CYCLES faults of a real cluster in network namespaces (as root)
+#   make fuzz    hostile frames, FRAMES of them, against broker and nameserver
+#   make soak    users of every kind on one broker for MINUTES: memory, descriptors and stalls stay flat
+#   make docs    the documents as a site in site/, built strictly: a link that leads nowhere fails
+#   make simulate  SEEDS whole clusters of brokers and controllers on a virtual clock, with every kind of fault
 #   make wheels  sdist, pure wheel and a wheel for this kind of Linux in dist/, each tried in a fresh environment
 #   make lock    new versions into requirements.lock and requirements-demo.lock
 #   make clean   everything that the above made
@@ -16,12 +21,15 @@ READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.demo
 HOT    := $(shell find src -name '*.py' -o -name '*.pxd')
 CYCLES ?= 200
+FRAMES ?= 10000000
+MINUTES ?= 60
+SEEDS  ?= 100000
 
 # Tested twice, compiled and interpreted; and what needs real peers.
 INTERPRETED = tests/unit tests/property tests/corpus
-PEERS       = tests/e2e tests/interop
+PEERS       = tests/interop tests/e2e tests/browser
 
-.PHONY: demo test lint up bench chaos wheels lock clean setup java
+.PHONY: demo test lint up bench chaos docs wheels lock clean setup java tools
 .DEFAULT_GOAL := help
 
 help:
@@ -47,11 +55,14 @@ $(BIN)/.compiled: $(READY) pyproject.toml setup.py $(HOT)
 java:
 	@scripts/setup-java
 
+tools:
+	@scripts/setup-tools
+
 # What was compiled once is kept up to date.
 demo: $(if $(wildcard $(BIN)/.compiled),setup java,$(DEMO))
 	@$(BIN)/python -m examples.demo
 
-test: setup java
+test: setup java tools
 	@$(BIN)/python scripts/run_tests.py --interpreted $(INTERPRETED) --peers $(PEERS)
 
 lint: setup
@@ -59,6 +70,8 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive src
+	$(BIN)/python scripts/audit.py $(BIN)/pip-audit requirements.lock
 
 up: setup
 	@$(BIN)/sprocket up
@@ -66,10 +79,38 @@ up: setup
 bench: setup java
 	@$(BIN)/python -m bench
 
+# A run that was ended goes on where it was: its results so far are in .cache. Remove them to begin anew.
+CAMPAIGN = $(BIN)/python -m tests.fault.campaign --cycles $(CYCLES)
+
 chaos: setup
-	@$(BIN)/python -m tests.fault.chaos --cycles $(CYCLES)
 	@mkdir -p .cache
+	$(CAMPAIGN) --mode SYNC_FLUSH --json .cache/chaos-sync.json
+	$(CAMPAIGN) --mode ASYNC_FLUSH --json .cache/chaos-async.json
+	$(CAMPAIGN) --mode SYNC_FLUSH --jumps --json .cache/chaos-clock.json
+	$(BIN)/python -m tests.fault.systematic.nth_call --json .cache/chaos-calls.json
+	SPROCKETMQ_PURE=1 $(BIN)/python -m tests.fault.systematic.call_sites --json .cache/chaos-tasks.json
+	@$(BIN)/python -m tests.fault.chaos --cycles $(CYCLES)
 	SPROCKETMQ_SIEGE_FRAMES=100000 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/fault/test_hostile_frames.py
+	SPROCKETMQ_CHAOS=1 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/interop/test_failover.py \
+		tests/interop/test_rolling_upgrade.py tests/interop/test_promotion.py tests/interop/test_left_behind.py
+	$(BIN)/python -m tests.fault.partitions --faults $(CYCLES) --json .cache/chaos-partitions.json
+
+fuzz: setup
+	@mkdir -p .cache
+	$(BIN)/python -m tests.fault.fuzz --frames $(FRAMES) --json .cache/fuzz.json
+
+soak: setup
+	@mkdir -p .cache
+	$(BIN)/python -m tests.fault.soak --minutes $(MINUTES) --json .cache/soak.json
+
+simulate: setup
+	@$(BIN)/python -m tests.simulation.campaign --seeds $(SEEDS)
+
+docs: setup
+	@$(BIN)/python scripts/reference.py
+	@$(BIN)/python scripts/figures.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
 
 wheels: $(READY)
 	@scripts/build-wheels $(VENV)
@@ -82,6 +123,6 @@ lock: $(READY)
 		pyproject.toml - --output-file requirements-demo.lock
 
 clean:
-	rm -rf $(VENV) build dist demo-output .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist site demo-output .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src -name '*.so' -delete
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -32,7 +32,8 @@ class Start:
 
 
 async def start(data: Path, end: int = signal.SIGTERM) -> Start:
-    command = [sys.executable, "-m", "sprocketmq", "up", "--data", str(data), "--nameserver-port", "0", "--port", "0"]
+    options = ["--nameserver-port", "0", "--port", "0", "--dashboard-port", "0"]
+    command = [sys.executable, "-m", "sprocketmq", "up", "--data", str(data), *options]
     begin = time.perf_counter()
     pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=nowhere)

@@ -166,7 +166,7 @@ def next_steps() -> None:
         "\n  . .venv/bin/activate"
         "\n  sprocket up &"
         "\n  sprocket send orders 'one apple' --tag new"
-        "\n  sprocket consume orders --group audit --from first -n 1"
+        "\n  sprocket consume orders --group audit --from first -c 1"
         "\nREADME.md goes on from there.",
         soft_wrap=True,
     )

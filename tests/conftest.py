@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.certificates import certificates
 from tests.loop_clock import loop_clock
 from tests.peers.patience import patience
 from tests.peers.toolchain import needs_tools, openssl
 
-__all__ = ["certificate", "loop_clock", "patience"]
+from sprocketmq import job_records, logs
+
+__all__ = ["certificate", "certificates", "loop_clock", "patience"]
 
 # A first example pays for imports and tables; how long one takes says nothing here.
 settings.register_profile("sprocketmq", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sprocketmq")
+
+# Whoever runs the tests in the background of a script has them, and every process they start, ignore ^C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def records_of_runs(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Jobs that tests run are noted among the tests' own files, not in the state of whoever runs them."""
+    os.environ[job_records.ENVIRONMENT] = str(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(autouse=True)
+def unheard_peers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tests call from one address. What one of them has logged leaves room for the lines of the next."""
+    monkeypatch.setattr(logs, "_peers", logs._PeerLines())
 
 
 @pytest.fixture(scope="session")

@@ -47,7 +47,7 @@ class Setting:
     def parse(self, text: str) -> Any:
         """The value that `text` stands for; ConfigError names the key and the text."""
         try:
-            value = _PARSERS[self.kind](text) if self.kind in _PARSERS else self.kind[text]  # type: ignore[index]
+            value = _PARSERS[self.kind](text) if self.kind in _PARSERS else _parse_choice(self.kind, text)
         except (ValueError, KeyError):
             raise ConfigError(f"{self.key}={text!r}: expected {self._expected()}") from None
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
@@ -89,6 +89,11 @@ def to_properties(*configs: object) -> dict[str, str]:
         for config in configs
         for key, row in settings_of(type(config)).items()
     }
+
+
+def shown(key: str, text: str) -> str:
+    """A value as it may be shown or logged: the value of a key that holds a secret is not."""
+    return "***" if text and _SECRET.search(key) else text
 
 
 def unknown_keys(entries: Mapping[str, str], *classes: type) -> list[str]:
@@ -138,6 +143,11 @@ def _parse_bool(text: str) -> bool:
     return {"true": True, "false": False}[text.lower()]
 
 
+def _parse_choice(kind: type[Enum], text: str) -> Any:
+    """A member by its name, in small or capital letters: RocketMQ has settings of both."""
+    return {name.lower(): member for name, member in kind.__members__.items()}[text.lower()]
+
+
 def _parse_path(text: str) -> Path:
     return Path(text).expanduser()
 
@@ -148,6 +158,8 @@ def _text(value: object) -> str:
     return value.name if isinstance(value, Enum) else str(value)
 
 
+#: `initAuthenticationUser` holds a name and a password.
+_SECRET = re.compile(r"(?i)password|secret|token|credential|accesskey|passphrase|authenticationuser")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _PARSERS: dict[type, Any] = {int: parse_integer, float: float, bool: _parse_bool, str: str, Path: _parse_path}
 _NAMES = {int: "an integer", float: "a number", bool: "true or false", str: "a text", Path: "a path"}

@@ -11,6 +11,7 @@
             StoreCorrupt  the disk disagrees with itself: path and offset are named, nothing is guessed
             StoreLocked   another broker owns the directory
             StoreFull     no space, or the disk is over its watermark
+            QueueUnwritable  the files of one queue cannot be written: it waits, the others do not
             MessageIllegal  a message that no log can hold: its name, its size or its parts
             FlushFailed   a sync failed: final for the file, nothing more is acknowledged
         RemotingError     a request that got no answer; retriable
@@ -85,6 +86,12 @@ class StoreFull(StoreError):
     retriable = True
 
 
+class QueueUnwritable(StoreError):
+    """The file of a queue cannot be made or mapped, for a reason that is no other queue's."""
+
+    retriable = True
+
+
 class MessageIllegal(StoreError):
     """A message that no log can hold."""
 
@@ -108,7 +115,11 @@ class RemotingError(SprocketError):
 
 
 class ConnectFailed(RemotingError):
-    """No connection to the address could be made."""
+    """No connection to the address could be made. What is `lasting` will not pass by itself: a certificate, a name."""
+
+    def __init__(self, text: str, *, is_lasting: bool = False) -> None:
+        super().__init__(text)
+        self.is_lasting = is_lasting
 
 
 class RequestTimeout(RemotingError):

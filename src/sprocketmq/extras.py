@@ -8,6 +8,9 @@ arrow      pyarrow             record batches: `poll_arrow`, scans of a store, r
 spark      pyspark, pyarrow,   the data sources and `sprocket pipeline`; filters are checked on the driver
            lark
 otel       opentelemetry-api   spans and metrics
+dashboard  starlette, jinja2,  the console: `sprocket dashboard`, and beside `sprocket up`
+           uvicorn and others
+certs      cryptography        `sprocket certs`: certificates for development
 
     MissingExtra: the command sprocket needs click: pip install 'sprocketmq[cli]'
 """

@@ -2,7 +2,7 @@ r"""Recordings as text, one file per scene.
 
 === name of a step
 < connection 0|1 header         a frame, with its serialization; all that is not printable as \xNN, zero as \0
-| body                          of that frame, when it has one
+| body                          of that frame, when it has one; cut behind each \x0a, so that a change shows one line
 < connection closed
 === files
 path size sha256
@@ -69,14 +69,15 @@ def _lines(answer: Answer) -> list[str]:
     if frame is None:
         return [f"< {answer.connection} closed"]
     head = f"< {answer.connection} {frame.kind} {_escape(frame.header)}"
-    return [head, f"| {_escape(frame.body)}"] if frame.body else [head]
+    return [head, *(f"| {_escape(piece)}" for piece in re.findall(rb"[^\n]*\n|[^\n]+", frame.body))]
 
 
 def _read_line(line: str, answers: list[Answer]) -> None:
     if line.startswith("| "):
         last = answers[-1]
         assert last.frame is not None
-        answers[-1] = Answer(last.connection, Frame(last.frame.kind, last.frame.header, _unescape(line[2:])))
+        body = last.frame.body + _unescape(line[2:])
+        answers[-1] = Answer(last.connection, Frame(last.frame.kind, last.frame.header, body))
         return
     connection, _, rest = line[2:].partition(" ")
     if rest == "closed":

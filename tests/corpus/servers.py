@@ -1,6 +1,7 @@
 """The servers of a scene: the one file of the corpus that knows modules of the product.
 
-Fixed are the time (that of the loop), the ports, the process id, and everything random. Nothing is synced to the disk,
+Fixed are the time (that of the loop), the ports, the process id, and everything random; and nobody uses up the share of
+a turn, which is real time. Nothing is synced to the disk,
 for no power is cut here. The threads that flush and save, which work in real time, have nothing to do: the loop's
 thread flushes when a flush is asked for, and saves the tables. Only a broker that flushes before it answers has its
 thread at work; its scene waits for answers.
@@ -8,6 +9,7 @@ thread at work; its scene waits for answers.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import secrets
@@ -15,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from types import ModuleType
 from unittest import mock
 
@@ -27,6 +30,8 @@ from sprocketmq.codes import RequestCode as Code
 from sprocketmq.config import from_properties
 from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.server import Nameserver
+from sprocketmq.remoting import turns
+from sprocketmq.remoting.config import ServerConfig
 
 __all__ = ["Code", "Servers", "fixed_world", "seed"]
 
@@ -54,12 +59,22 @@ class _AtOnce:
         return done
 
 
-_FIXED: tuple[tuple[ModuleType, str, object], ...] = (
+async def _run(job: Callable[..., object], *given: object) -> object:
+    """In the place of a thread for one job."""
+    return job(*given)
+
+
+_limits = ServerConfig.limits
+
+_FIXED: tuple[tuple[ModuleType | type, str, object], ...] = (
     (os, "getpid", lambda: 4711),
     (secrets, "randbits", lambda _bits: 42),
     (os, "fsync", lambda _file: None),
     (os, "fdatasync", lambda _file: None),
     (saver, "threads", _AtOnce()),
+    (asyncio, "to_thread", _run),
+    (ServerConfig, "limits", lambda config: replace(_limits(config), read_share_seconds=3600.0)),
+    (turns, "SHARE_NS", 1 << 62),
 )
 _HOME = {"kvConfigPath": "namesrv/kvConfig.json", "configStorePath": "namesrv/namesrv.properties"}
 
@@ -100,7 +115,7 @@ class Servers:
             self._loop.run(nameserver.stop())
 
     def _start(self, name: str, entries: Mapping[str, str]) -> None:
-        port = {"listenPort": str(PORTS[name])}
+        port = {"listenPort": str(PORTS[name]), "metricsExporterType": "DISABLE"}
         if name == "nameserver":
             config = from_properties(NameserverConfig, {**_HOME, **port, "bindAddress": "127.0.0.1", **entries})
             nameserver = Nameserver(config, clock=self._loop.time)

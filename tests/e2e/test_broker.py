@@ -18,7 +18,7 @@ from .processes import Sprocket, Wire, running
 
 
 def up(data: Path, *more: object) -> contextlib.AbstractContextManager[Sprocket]:
-    return running("up", "--data", data, "--nameserver-port", 0, "--port", 0, *more)
+    return running("up", "--data", data, "--nameserver-port", 0, "--port", 0, "--dashboard-port", 0, *more)
 
 
 @pytest.fixture
@@ -60,7 +60,9 @@ def test_what_was_acknowledged_outlives_a_kill(tmp_path: Path) -> None:
 
 def test_several_brokers_are_processes_and_a_dead_one_comes_back(tmp_path: Path) -> None:
     port = free_ports()
-    with running("up", "--data", tmp_path / "data", "--nameserver-port", 0, "--port", port, "--brokers", 2) as sprocket:
+    with running(
+        "up", "--data", tmp_path / "data", "--nameserver-port", 0, "--port", port, "--brokers", 2, "--dashboard-port", 0
+    ) as sprocket:
         sprocket.ready("nameserver", "broker-a", "broker-b")
         assert sprocket.ports["broker-b"] == port + 10
         client = sprocket.wire("broker-a")
@@ -95,7 +97,7 @@ def child_on(parent: int, name: str) -> int:
         (["--set", "flushDiskType=SOMETIMES"], 2, "flushDiskType"),
         (["--set", "nonsense"], 2, "nonsense"),
         (["-c", "/no/such/broker.conf"], 2, "/no/such/broker.conf"),
-        (["--set", "brokerRole=SLAVE"], 2, "brokerRole"),
+        (["--set", "brokerRole=SLAVE"], 2, "brokerId"),
     ],
 )
 def test_a_configuration_that_cannot_be_is_one_line_that_names_the_key(

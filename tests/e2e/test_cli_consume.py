@@ -24,8 +24,8 @@ def server() -> Iterator[EmbeddedCluster]:
         yield running
 
 
-def send(server: EmbeddedCluster, topic: str, count: int) -> None:
-    lines = "".join(f"{number}\n" for number in range(count)).encode()
+def send(server: EmbeddedCluster, topic: str, count: int, width: int = 1) -> None:
+    lines = "".join(f"{number:0{width}}\n" for number in range(count)).encode()
     assert sprocket(server.nameserver, "send", topic, "-", "--shard", "s", stdin=lines).returncode == 0
 
 
@@ -40,7 +40,7 @@ def place(server: EmbeddedCluster, group: str, topic: str) -> int:
 @pytest.mark.parametrize("how", HOW)
 def test_a_reader_that_goes_away(server: EmbeddedCluster, how: tuple[str, ...]) -> None:
     topic, group = f"pipe{len(how)}", f"pipe-g{len(how)}"
-    send(server, topic, 500)
+    send(server, topic, 500, 4_000)  # far more than a pipe holds: a slow `head` stops the writing, not the end
     code, out, errors = piped(server.nameserver, '"$@" | head -n 3', "consume", topic, "--group", group,
                               "--from", "first", *how)  # fmt: skip
     assert (code, errors) == (141, "")

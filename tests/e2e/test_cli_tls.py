@@ -1,78 +1,70 @@
-"""`--tls`: the commands talk to a nameserver behind TLS, and only when its certificate is trusted."""
+"""`--tls`: the commands talk to servers behind TLS, only when their certificate is trusted, and show their own."""
 
 from __future__ import annotations
 
-import asyncio
-import ssl
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.certificates import KEY_PASSWORD, Certificates
 from tests.e2e.commands import rows, sprocket
 
 from sprocketmq.testing import EmbeddedCluster
 
 
-class TlsFront:
-    """Takes TLS, and passes what it gets on to a plain server."""
-
-    def __init__(self, target: str, certificate: tuple[Path, Path]) -> None:
-        self._host, _, port = target.partition(":")
-        self._port = int(port)
-        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        self._context.load_cert_chain(*certificate)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self.address = ""
-
-    def __enter__(self) -> TlsFront:
-        self._thread.start()
-        serving = asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._context)
-        self._server = asyncio.run_coroutine_threadsafe(serving, self._loop).result(30)
-        self.address = f"localhost:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._server.close)
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(30)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _end(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        inner_reader, inner_writer = await asyncio.open_connection(self._host, self._port)
-        try:
-            await asyncio.gather(_pass(reader, inner_writer), _pass(inner_reader, writer))
-        finally:
-            for each in (writer, inner_writer):
-                each.close()
-
-
-async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(65536):
-        writer.write(data)
-        await writer.drain()
-    writer.close()
+@pytest.fixture(scope="module")
+def address(certificates: Certificates) -> Iterator[str]:
+    keys = certificates.server_keys(tls_server_mode="enforcing")
+    inner = {"tls.enable": "true", "tls.client.trustCertPath": str(certificates.ca)}
+    with EmbeddedCluster(conf={**keys, **inner}) as cluster:
+        yield cluster.nameserver
 
 
 @pytest.fixture(scope="module")
-def front(certificate: tuple[Path, Path]) -> Iterator[TlsFront]:
-    with EmbeddedCluster() as cluster, TlsFront(cluster.nameserver, certificate) as running:
-        yield running
+def strict(certificates: Certificates) -> Iterator[str]:
+    """Nobody gets in without a certificate."""
+    keys = certificates.server_keys(
+        tls_server_need_client_auth="require", tls_server_trustCertPath=str(certificates.ca),
+        tls_server_mode="enforcing",
+    )  # fmt: skip
+    own = {"tls.client.certPath": str(certificates.client.cert), "tls.client.keyPath": str(certificates.client.key)}
+    with EmbeddedCluster(conf={**keys, **own, "tls.enable": "true"}) as cluster:
+        yield cluster.nameserver
 
 
-def test_a_certificate_that_is_trusted(front: TlsFront, certificate: tuple[Path, Path]) -> None:
-    assert rows(front.address, "topic", "list", "--all", "--tls", "--tls-ca", certificate[0])
-    assert rows(front.address, "topic", "list", "--all", "--tls", "--tls-no-verify")
+def test_a_certificate_that_is_trusted(address: str, certificates: Certificates) -> None:
+    assert rows(address, "topic", "list", "--all", "--tls", "--tls-ca", certificates.ca)
+    assert rows(address, "topic", "list", "--all", "--tls", "--tls-no-verify")
+    sent = sprocket(address, "send", "--tls-ca", certificates.ca, "greetings", "hello")
+    assert sent.returncode == 0, sent.stderr
 
 
-def test_one_that_is_not(front: TlsFront) -> None:
-    done = sprocket(front.address, "topic", "list", "--all", "--tls")
+def test_one_that_is_not(address: str) -> None:
+    done = sprocket(address, "topic", "list", "--all", "--tls")
     assert (done.returncode, b"certificate" in done.stderr) == (1, True)
+
+
+def test_our_own_certificate(strict: str, certificates: Certificates, tmp_path: Path) -> None:
+    trusting = ("--tls-ca", certificates.ca)
+    own = ("--tls-cert", certificates.client.cert, "--tls-key", certificates.client.key)
+    assert rows(strict, "topic", "list", "--all", *trusting, *own)
+    for words in (
+        trusting,
+        (*trusting, "--tls-cert", certificates.stranger.cert, "--tls-key", certificates.stranger.key),
+    ):
+        done = sprocket(strict, "topic", "list", "--all", *words)
+        assert (done.returncode, b"--tls-cert" in done.stderr) == (1, True), done.stderr
+
+
+def test_plain_where_tls_is_enforced(address: str) -> None:
+    done = sprocket(address, "topic", "list")
+    assert (done.returncode, b"does it want --tls" in done.stderr) == (1, True), done.stderr
+
+
+def test_a_key_that_is_locked(strict: str, certificates: Certificates, tmp_path: Path) -> None:
+    words = ("--tls-ca", certificates.ca, "--tls-cert", certificates.locked.cert, "--tls-key", certificates.locked.key)
+    done = sprocket(strict, "topic", "list", *words)
+    assert (done.returncode, b"it is encrypted" in done.stderr) == (2, True)
+    (tmp_path / "password").write_text(KEY_PASSWORD)
+    done = sprocket(strict, "topic", "list", *words, "--tls-key-password-file", tmp_path / "password")
+    assert b"it is encrypted" not in done.stderr  # a server's certificate is still no client's

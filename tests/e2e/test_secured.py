@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,20 @@ async def test_others_are_refused(secured: Cluster, credentials: Credentials | N
         with pytest.raises(Refused) as caught:
             await producer.send(Message(unique("topic"), b"x"))
     assert caught.value.remark
+
+
+async def test_time_number_and_code_are_fields_like_others(secured: Cluster, unique: Unique) -> None:
+    """What strict users sign besides: Apache does not know it, and signs it again with the rest."""
+    topic, handler, strict = unique("topic"), Collector(), replace(USER, strict=True)
+    async with AdminClient(secured.address, credentials=strict) as admin:
+        await admin.topics.create(topic, queues=2)
+    settings = ConsumerSettings(consume_from="first")
+    consumer = PushConsumer(unique("g"), secured.address, settings=settings, credentials=strict)
+    consumer.add_handler(topic, handler)
+    async with Producer(unique("pg"), secured.address, credentials=strict) as producer, consumer:
+        await producer.send(Message(topic, b"one"))
+        await producer.send_batch([Message(topic, b"two"), Message(topic, b"three")])
+        await handler.wait_for(b"one", b"two", b"three")
 
 
 def test_the_options_of_spark(secured: Cluster, certificate: tuple[Path, Path], unique: Unique) -> None:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -21,6 +23,9 @@ from sprocketmq.errors import StoreLocked
 
 PAGE = 4096
 SECTOR = 512
+PIECE = 64 * PAGE
+#: A sync that says so has not begun.
+UNTRIED = (errno.EMFILE, errno.EINTR)
 #: Asked for each thing that may or may not have reached the disk: a page, a sector, a name, a length.
 Choose = Callable[[str], bool]
 Buffer = bytes | bytearray | memoryview
@@ -39,11 +44,23 @@ class Node:
     durable: bytearray
     durable_size: int = 0
     modified_ms: int = 0
+    #: Pages that a write made dirty, whether or not it changed a byte.
+    written: set[int] = field(default_factory=set)
 
-    def dirty(self) -> Iterator[int]:
-        for at in range(0, len(self.live), PAGE):
-            if self.live[at : at + PAGE] != self.clean[at : at + PAGE]:
-                yield at
+    def write(self, at: int, data: Buffer) -> None:
+        self.live[at : at + len(data)] = data
+        self.written |= set(range(at // PAGE * PAGE, at + len(data), PAGE))
+
+    def dirty(self) -> list[int]:
+        return sorted({*self._changed(), *(at for at in self.written if at < len(self.live))})
+
+    def _changed(self) -> Iterator[int]:
+        """Pieces first: the timer wheel has ten thousand pages, and few of them change."""
+        for piece in range(0, len(self.live), PIECE):
+            if self.live[piece : piece + PIECE] != self.clean[piece : piece + PIECE]:
+                for at in range(piece, min(piece + PIECE, len(self.live)), PAGE):
+                    if self.live[at : at + PAGE] != self.clean[at : at + PAGE]:
+                        yield at
 
 
 @dataclass(frozen=True)
@@ -59,15 +76,30 @@ FOLDER = Node(bytearray(), bytearray(), bytearray())
 
 @dataclass
 class Faults:
-    """Which call of which kind fails: `{("sync", 3): errno.EIO}` is the third sync. `calls` counts them all."""
+    """Which call of which kind fails: `{("sync", 3): errno.EIO}` is the third sync. `calls` counts them all.
+
+    `fail_at` is the number of a call among all of them, those that only read too; `on_failure` is told its kind.
+    """
 
     errors: dict[tuple[str, int], int] = field(default_factory=dict)
     capacity: int | None = None
     cut_at: int | None = None
     calls: Counter[str] = field(default_factory=Counter)
     steps: int = 0
+    fail_at: int | None = None
+    fail_with: int = errno.EIO
+    on_failure: Callable[[str], object] = lambda _kind: None
+    entered: int = 0
+
+    def enter(self, kind: str) -> None:
+        """A call that asks the disk for something, and changes nothing on it."""
+        self.entered += 1
+        if self.entered == self.fail_at:
+            self.on_failure(kind)
+            raise OSError(self.fail_with, os.strerror(self.fail_with))
 
     def step(self, kind: str) -> None:
+        self.enter(kind)
         self.steps += 1
         if self.cut_at is not None and self.steps >= self.cut_at:
             raise PowerCut(f"at step {self.steps}, {kind}")
@@ -85,6 +117,7 @@ class SimFile:
         self._disk, self._node = disk, node
 
     def map(self, *, writable: bool = True) -> memoryview:
+        self._disk.faults.enter("map")
         view = memoryview(self._node.live)
         return view if writable else view.toreadonly()
 
@@ -99,6 +132,7 @@ class SimFile:
         assert not any(self._node.live[start:end]), "what is freed must be zeros"
 
     def data_ranges(self, start: int, end: int) -> list[tuple[int, int]]:
+        self._disk.faults.enter("data_ranges")
         return [
             (max(at, start), min(at + PAGE, end))
             for at in range(start - start % PAGE, end, PAGE)
@@ -106,12 +140,13 @@ class SimFile:
         ]
 
     def read(self, at: int, size: int) -> bytes:
+        self._disk.faults.enter("read")
         return bytes(self._node.live[at : at + size])
 
     def write(self, at: int, data: Buffer) -> None:
         self._disk.faults.step("write")
         self._disk.use_blocks(self._node, at, at + len(data))
-        self._node.live[at : at + len(data)] = data
+        self._node.write(at, data)
 
     def sync(self) -> None:
         self._disk.sync_node(self._node)
@@ -143,6 +178,7 @@ class SimDisk:
         self.faults = Faults()
         self.now_ms = 1_700_000_000_000
         self._blocks: dict[Node, set[int]] = {}
+        self._naming = threading.RLock()  # threads go on making and syncing names while a process is killed
 
     # -- Files
 
@@ -158,9 +194,11 @@ class SimDisk:
         return SimFile(self, path, self.names[path])
 
     def open(self, path: Path, *, writable: bool = True) -> SimFile:
+        self.faults.enter("open")
         return SimFile(self, path, self._node(path))
 
     def read_bytes(self, path: Path) -> bytes:
+        self.faults.enter("read_bytes")
         return bytes(self._node(path).live)
 
     def write_bytes(self, path: Path, data: bytes, *, sync: bool = True) -> None:
@@ -172,7 +210,7 @@ class SimDisk:
     def rename(self, source: Path, target: Path) -> None:
         self.faults.step("rename")
         node = self._node(source)
-        moved = [(path, inner) for path, inner in self.names.items() if source in path.parents]
+        moved = [(path, inner) for path, inner in list(self.names.items()) if source in path.parents]
         changes = [(source, None), (target, node)]
         for path, inner in moved:
             changes += [(path, None), (target / path.relative_to(source), inner)]
@@ -184,11 +222,13 @@ class SimDisk:
             self._rename_all(path.parent, (path, None))
 
     def remove_tree(self, path: Path) -> None:
-        inside = [name for name in self.names if name == path or path in name.parents]
+        inside = [name for name in list(self.names) if name == path or path in name.parents]
         for name in sorted(inside, reverse=True):
-            self.remove(name)
+            with suppress(OSError):  # what cannot be removed stays, as on a real disk
+                self.remove(name)
 
     def make_dirs(self, path: Path) -> None:
+        self.faults.enter("make_dirs")
         for folder in [*reversed(path.parents), path]:
             if folder not in self.names and self.root in folder.parents:
                 self._rename_all(folder.parent, (folder, FOLDER))
@@ -196,9 +236,10 @@ class SimDisk:
     def sync_dir(self, path: Path) -> None:
         self.faults.step("sync_dir")
         self._node(path)
-        for change in [one for one in self.pending if one.folder == path]:
-            self._apply(self.durable_names, change)
-            self.pending.remove(change)
+        with self._naming:
+            for change in [one for one in self.pending if one.folder == path]:
+                self._apply(self.durable_names, change)
+            self.pending = [one for one in self.pending if one.folder != path]
 
     def sync_all(self, path: Path) -> None:
         for node in [node for node in self.names.values() if node is not FOLDER]:
@@ -207,6 +248,7 @@ class SimDisk:
             self.sync_dir(folder)
 
     def list_dir(self, path: Path) -> list[str]:
+        self.faults.enter("list_dir")
         return sorted(name.name for name in self.names if name.parent == path)
 
     def exists(self, path: Path) -> bool:
@@ -222,10 +264,12 @@ class SimDisk:
         return self._node(path).modified_ms
 
     def disk_usage(self, path: Path) -> tuple[int, int]:
+        self.faults.enter("disk_usage")
         total = self.faults.capacity or 1 << 40
         return sum(map(len, self._blocks.values())) * PAGE, total
 
     def lock(self, path: Path) -> SimLock:
+        self.faults.enter("lock")
         return SimLock(self, path)
 
     # -- what a disk does
@@ -240,16 +284,23 @@ class SimDisk:
         blocks |= wanted
 
     def sync_node(self, node: Node) -> None:
-        dirty = list(node.dirty())
+        dirty = node.dirty()
+        assert all(self._has_block(node, at) for at in dirty), "a store into a hole: on a full disk it is a SIGBUS"
         try:
             self.faults.step("sync")
-        except OSError:
-            for at in dirty:  # the kernel forgets that they were never written
-                node.clean[at : at + PAGE] = node.live[at : at + PAGE]
+        except OSError as error:
+            if error.errno not in UNTRIED:
+                for at in dirty:  # the kernel forgets that they were never written
+                    node.clean[at : at + PAGE] = node.live[at : at + PAGE]
+                node.written.clear()
             raise
+        node.written.clear()
         for at in dirty:
             node.durable[at : at + PAGE] = node.clean[at : at + PAGE] = node.live[at : at + PAGE]
         node.durable_size = len(node.live)
+
+    def _has_block(self, node: Node, at: int) -> bool:
+        return at // PAGE in self._blocks.get(node, ()) or any(node.clean[at : at + PAGE])
 
     def power_cut(self, choose: Choose) -> SimDisk:
         """The disk after the power came back: what was synced, and what `choose` lets through of the rest."""
@@ -265,6 +316,24 @@ class SimDisk:
                 continue  # its folder is gone
             copy = node if node is FOLDER else copies.setdefault(id(node), _survivor(node, choose))
             after.names[path] = after.durable_names[path] = copy
+        return after
+
+    def kill(self) -> SimDisk:
+        """The process is gone and the kernel lives: the next one sees every byte, and none became safe by that."""
+        after = SimDisk(self.root)
+        after.now_ms, after.faults = self.now_ms, self.faults
+        copies: dict[int, Node] = {id(FOLDER): FOLDER}
+        with self._naming:
+            for names, others in ((self.names, after.names), (self.durable_names, after.durable_names)):
+                others |= {path: copies.setdefault(id(node), _twin(node)) for path, node in names.items()}
+            for change in self.pending:
+                renamed = [
+                    (path, None if node is None else copies.setdefault(id(node), _twin(node)))
+                    for path, node in change.changes
+                ]
+                after.pending.append(NameChange(change.folder, tuple(renamed)))
+            kept = ((copies.get(id(node)), blocks) for node, blocks in self._blocks.items())
+            after._blocks = {twin: set(blocks) for twin, blocks in kept if twin is not None}
         return after
 
     def copy(self) -> SimDisk:
@@ -290,8 +359,9 @@ class SimDisk:
 
     def _rename_all(self, folder: Path, *changes: tuple[Path, Node | None]) -> None:
         change = NameChange(folder, changes)
-        self._apply(self.names, change)
-        self.pending.append(change)
+        with self._naming:
+            self._apply(self.names, change)
+            self.pending.append(change)
 
     @staticmethod
     def _apply(names: dict[Path, Node], change: NameChange) -> None:
@@ -314,6 +384,11 @@ class SimDisk:
         if path not in self.names:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
         return self.names[path]
+
+
+def _twin(node: Node) -> Node:
+    live, clean, durable = bytearray(node.live), bytearray(node.clean), bytearray(node.durable)
+    return Node(live, clean, durable, node.durable_size, node.modified_ms, set(node.written))
 
 
 def _survivor(node: Node, choose: Choose) -> Node:

@@ -184,9 +184,10 @@ async def attack(port: int, source: Iterator[tuple[bytes, bool]], count: int, re
             await asyncio.wait({listening}, timeout=0 if is_whole else 0.001)
         except ConnectionError:
             pass
-        writer.close()
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
+        finally:  # an attack without end is cancelled, too
+            listening.cancel()
+            writer.close()
+            await asyncio.gather(listening, writer.wait_closed(), return_exceptions=True)
 
 
 async def _connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,11 +53,12 @@ async def withstand(target: Target, count: int, caplog: pytest.LogCaptureFixture
     assert resident_mib() - before < GROWTH_MIB, f"from {before:.0f} MiB"
 
 
-async def besiege(target: Target, count: int) -> tuple[list[Report], int]:
+async def besiege(target: Target, count: int, first_seed: int = 0) -> tuple[list[Report], int]:
+    """What became of the frames of eight seeds from this one on, and how often a good client was answered."""
     stop = asyncio.Event()
     good = asyncio.ensure_future(good_client(target, stop))
     reports = [Report() for _ in range(ATTACKERS)]
-    sources = (frames(seed, target.codes) for seed in range(ATTACKERS))
+    sources = (frames(seed, target.codes) for seed in range(first_seed, first_seed + ATTACKERS))
     await asyncio.gather(
         *(
             attack(target.port, source, count // ATTACKERS, report)
@@ -91,7 +93,8 @@ def resident_mib() -> float:
     return int(line.split()[1]) / 1024
 
 
-async def besieged_nameserver(directory: Path, count: int, caplog: pytest.LogCaptureFixture) -> None:
+@asynccontextmanager
+async def nameserver_target(directory: Path) -> AsyncIterator[Target]:
     config = NameserverConfig(
         bind_address="127.0.0.1", listen_port=0, kv_config_path=directory / "kv.json",
         config_store_path=directory / "ns.properties",
@@ -101,19 +104,33 @@ async def besieged_nameserver(directory: Path, count: int, caplog: pytest.LogCap
     # Puts sync the disk, and deletes undo them: both stay out of the flood, they have tests of their own.
     codes = sorted(nameserver.codes() - {RequestCode.PUT_KV_CONFIG, RequestCode.DELETE_KV_CONFIG})
     question = Command(RequestCode.GET_BROKER_CLUSTER_INFO)
-    await withstand(Target(nameserver.port, codes, nameserver._server.connections, question), count, caplog)
-    await nameserver.stop()
+    try:
+        yield Target(nameserver.port, codes, nameserver._server.connections, question)
+    finally:
+        await nameserver.stop()
 
 
-async def besieged_broker(directory: Path, count: int, caplog: pytest.LogCaptureFixture) -> None:
+@asynccontextmanager
+async def broker_target(directory: Path) -> AsyncIterator[Target]:
     entries = {
         "bindAddress": "127.0.0.1", "brokerIP1": "127.0.0.1", "listenPort": "0", "haListenPort": "0",
-        "brokerName": "besieged", "storePathRootDir": str(directory / "store"),
+        "metricsExporterType": "DISABLE", "brokerName": "besieged", "storePathRootDir": str(directory / "store"),
         "mappedFileSizeCommitLog": str(16 << 20), "maxHashSlotNum": "1000", "maxIndexNum": "4000",
     }  # fmt: skip
     broker = Broker.from_entries(entries)
     await broker.start()
     question = Command(RequestCode.GET_MAX_OFFSET, ext_fields={"topic": "BenchmarkTest", "queueId": "0"})
-    target = Target(broker.port, sorted(broker.table.codes()), broker.server.connections, question)
-    await withstand(target, count, caplog)
-    await broker.stop()
+    try:
+        yield Target(broker.port, sorted(broker.table.codes()), broker.server.connections, question)
+    finally:
+        await broker.stop()
+
+
+async def besieged_nameserver(directory: Path, count: int, caplog: pytest.LogCaptureFixture) -> None:
+    async with nameserver_target(directory) as target:
+        await withstand(target, count, caplog)
+
+
+async def besieged_broker(directory: Path, count: int, caplog: pytest.LogCaptureFixture) -> None:
+    async with broker_target(directory) as target:
+        await withstand(target, count, caplog)

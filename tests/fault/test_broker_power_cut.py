@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
+import threading
+from pathlib import Path
 
 from tests.fault.disk import SimDisk, keep_nothing
 from tests.unit.broker.support import SMALL, Caller, FakeClock, bodies
@@ -14,6 +17,7 @@ from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.config import from_properties
 from sprocketmq.store.config import StoreConfig
+from sprocketmq.store.files.config_files import topics_file
 
 
 def broker_on(disk: SimDisk, **entries: str) -> Broker:
@@ -96,25 +100,59 @@ async def test_a_topic_made_again_keeps_what_was_acknowledged() -> None:
     await again.stop()
 
 
+class NoTopics(SimDisk):
+    """topics.json cannot be written while it is `full`; `tried` when somebody did."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.full = False
+        self.tried = threading.Event()
+
+    def write_bytes(self, path: Path, data: bytes, *, sync: bool = True) -> None:
+        if self.full and path.name.startswith("topics.json"):
+            self.tried.set()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        super().write_bytes(path, data, sync=sync)
+
+
 async def test_nothing_is_acknowledged_on_a_topic_that_cannot_be_saved() -> None:
-    disk = SimDisk()
+    disk = NoTopics()
     broker = broker_on(disk, flushDiskType="SYNC_FLUSH")
     await broker.start()
     caller = Caller(broker)
-    created = disk.faults.calls["create"]
-    disk.faults.errors = {("create", created + number): errno.ENOSPC for number in range(1, 4)}
-    codes = [(await caller.send(body=b"%d" % number)).code for number in range(6)]
-    assert codes[0] == ResponseCode.SYSTEM_ERROR
-    assert codes[-1] == ResponseCode.SUCCESS
-    await caller.client.close(grace=0.1)
-    await broker.stop()
-    again = broker_on(disk, flushDiskType="SYNC_FLUSH")
+    assert (await caller.send("Known")).code == ResponseCode.SUCCESS
+    disk.full = True
+    sends = [asyncio.ensure_future(caller.send(body=b"%d" % number)) for number in range(3)]
+    while not disk.tried.is_set():  # noqa: ASYNC110 - the thread tells nobody
+        await asyncio.sleep(0.001)
+    assert (await caller.send("Known")).code == ResponseCode.SUCCESS
+    assert not any(send.done() for send in sends)
+    disk.full = False
+    assert [(await send).code for send in sends] == [ResponseCode.SUCCESS] * 3
+    after = await lose_power(broker, caller, disk)
+    saved = topics_file(after, after.root / "config").load()
+    assert saved is not None
+    assert "T" in saved.topic_config_table
+    again = broker_on(after, flushDiskType="SYNC_FLUSH")
     await again.start()
     later = Caller(again)
-    acknowledged = [b"%d" % number for number, code in enumerate(codes) if code == ResponseCode.SUCCESS]
-    assert bodies(await later.pull()) == acknowledged
+    assert bodies(await later.pull()) == [b"0", b"1", b"2"]
     await later.client.close(grace=0.1)
     await again.stop()
+
+
+async def test_a_topic_that_is_not_saved_in_time_is_told() -> None:
+    disk = NoTopics()
+    broker = broker_on(disk, flushDiskType="SYNC_FLUSH", syncFlushTimeout="1")
+    await broker.start()
+    caller = Caller(broker)
+    disk.full = True
+    answer = await caller.send()
+    assert answer.code == ResponseCode.FLUSH_DISK_TIMEOUT
+    assert broker.acks._topics.dirty
+    disk.full = False
+    await caller.client.close(grace=0.1)
+    await broker.stop()
 
 
 async def test_a_stop_that_cannot_save_leaves_the_rest_to_the_next_start() -> None:

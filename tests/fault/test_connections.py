@@ -98,7 +98,7 @@ async def test_a_flood_that_is_never_read_stays_bounded(server: Server) -> None:
             async with asyncio.timeout(3):  # the wire is full: the server reads no more
                 await asyncio.get_running_loop().sock_sendall(flooder, requests)
             sent += 1
-    assert sent * answers_mib < 100, "the server stopped reading long before the flood was over"
+    assert sent * answers_mib < 200, "the server stopped reading long before the flood was over"
     assert server.resident_kib() - before < 48 * 1024
     assert (await client.call(server.address, ask, 60)).code == 0
     flooder.close()

@@ -81,7 +81,7 @@ def test_queue_files_that_came_back_are_dropped() -> None:
     put_all(store, OLD)
     store.queues.flush(0)
     store.write_checkpoint()
-    store.deleted.add(["T"], Deletion(store.log.max_offset, store.appender.store_timestamp), 0)
+    store.deletion("T").write()
     store.abandon()
     after = disk.power_cut(keep_everything)
     assert places_in(view_of(after)) == {}
@@ -115,7 +115,7 @@ def test_the_entry_goes_with_the_log_before_it() -> None:
     put_all(store, OLD)
     store.delete_topic("T")
     put_all(store, NEW, "Other")
-    store.deleted.add([], Deletion(0, 0), store.log.max_offset)
+    store.deleted.set(store.deleted.with_deletion([], Deletion(0, 0), store.log.max_offset))
     assert store.deleted.table == {}
     store.close()
 
@@ -157,3 +157,19 @@ def test_a_scan_of_a_topic_that_is_gone_finds_nothing(tmp_path: Path) -> None:
     store.delete_topic("T")
     store.close()
     assert scan(tmp_path, columns=("body",), selection=Selection(topics=frozenset({"T"}))).read_all().num_rows == 0
+
+
+def test_a_message_that_comes_while_its_topic_is_deleted_goes_with_it() -> None:
+    """The file of deletions is written on another thread meanwhile, and tells a place before the message."""
+    disk = SimDisk()
+    store = open_store(disk)
+    put_all(store, OLD)
+    deletion = store.deletion("T")
+    deletion.write()
+    put_all(store, [b"late"])
+    assert not deletion.finish()
+    store.delete_topic("T")
+    put_all(store, NEW)
+    after = disk.kill()
+    store.abandon()
+    assert bodies_in(open_store(after)) == NEW

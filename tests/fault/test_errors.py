@@ -106,3 +106,42 @@ def test_after_a_failed_flush_the_status_says_so() -> None:
     assert store.appender.status == PutStatus.SERVICE_NOT_AVAILABLE
     assert not ledger.acknowledged
     store.abandon()
+
+
+def test_every_file_of_the_index_has_blocks_before_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk in memory refuses to sync what was stored into a hole; the second file follows a roll."""
+    monkeypatch.setattr("sprocketmq.store.index.index._STEP_ENTRIES", 300)
+    disk, ledger = SimDisk(), Ledger()
+    config = small_config(max_index_num=1000, flush_disk_type=FlushDiskType.ASYNC_FLUSH)
+    store = open_store(disk, config)
+    assert store.index is not None
+    while len(store.index.names) < 3:
+        ledger.put(store)
+    store.index.sync(store.index.names)
+    store.abandon()
+
+
+def test_an_index_file_that_gets_no_blocks_leaves_nothing_behind() -> None:
+    disk, ledger = SimDisk(), Ledger()
+    store = open_store(disk, small_config(flush_disk_type=FlushDiskType.ASYNC_FLUSH))
+    assert store.index is not None
+    while len(store.index.names) < 2:
+        ledger.put(store)
+    while store.index.cursor.count < store.index.cursor.index_num:
+        ledger.put(store)
+    disk.faults.capacity = disk.disk_usage(disk.root)[0]
+    for _ in range(5):
+        ledger.put(store)
+    assert disk.list_dir(store.layout.index) == store.index.names
+    store.abandon()
+
+
+def test_a_queue_that_begins_late_has_blocks_for_what_stands_before_it() -> None:
+    disk = SimDisk()
+    store = open_store(disk, small_config(mapped_file_size_consume_queue=20 * 1000))
+    queue = store.queues.add("T", 0)
+    queue.begin_at(900)
+    queue.cursor.put(0, 100, 0)
+    queue.sync()
+    assert [entry.is_filler for number in range(899, 901) if (entry := queue.raw_entry(number))] == [True, False]
+    store.abandon()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -108,6 +109,22 @@ class PowerCuts(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "store"):
             self.store.abandon()
+
+
+@pytest.mark.parametrize("size", [100, 500, 900])
+def test_keys_that_a_recovery_indexed_again_outlive_the_next_power_cut(size: int) -> None:
+    """What was found once: the first cut has the index written anew, the second leaves its header empty."""
+    found = PowerCuts()
+    found.start(FlushDiskType.ASYNC_FLUSH)
+    found.send([size] * 11)
+    found.send([size] * 5)
+    found.checkpoint(1)
+    found.flush_queues()
+    found.kill()
+    found.checkpoint(0)
+    found.lose_power(4294967294, 0.5)
+    found.lose_power(9488, 0.9)
+    found.teardown()
 
 
 TestPowerCuts = PowerCuts.TestCase

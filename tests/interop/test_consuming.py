@@ -13,6 +13,8 @@ from tests.peers.messages import Outgoing, Queue, Subscription, bodies
 from tests.peers.process import eventually
 from tests.peers.servers import Cluster
 
+from sprocketmq.client.sync_admin import AdminClient
+
 pytestmark = pytest.mark.interop
 
 
@@ -136,8 +138,10 @@ def test_offsets_outlive_consumer_and_broker(own_cluster: Cluster, java_533: Jav
     topic, group, address = unique("topic"), unique("consumers"), own_cluster.address
     with java_533.producer(unique("producers"), address) as producer:
         producer.send_all(numbered(topic, 0, 8))
-        with java_533.push_consumer(group, address, [topic]) as consumer:
+        with java_533.push_consumer(group, address, [topic]) as consumer, AdminClient(address) as admin:
             consumer.wait(8)
+            # Its handler has returned, or is about to: a shutdown right now would leave the last message unconsumed.
+            eventually(lambda: sum(at or 0 for at in admin.offsets.get(group, topic).values()) == 8, "eight committed")
         producer.send_all(numbered(topic, 8, 12))
     own_cluster.broker.restart()
     with java_533.push_consumer(group, address, [topic]) as again:

@@ -5,18 +5,24 @@ The files are so small that the log, a queue and the index each roll over in eve
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from tests.peers.apache import ApacheBroker
+from tests.peers.broker_set import wait_until
 from tests.peers.clients import PullConsumer
 from tests.peers.java_peer import JavaPeer
+from tests.peers.lines import PeerError
 from tests.peers.messages import Outgoing, Queue, Received, Sent
 from tests.peers.servers import Broker, NameServer
 from tests.peers.sprocket import SprocketBroker, SprocketNameServer
 from tests.peers.toolchain import needs_tools
+from tests.unit.broker.support import Caller
+
+from sprocketmq.codes import RequestCode, ResponseCode
 
 pytestmark = pytest.mark.interop
 
@@ -28,7 +34,22 @@ SIZES = {
     "maxIndexNum": "400",
     "defaultTopicQueueNums": "2",
 }
-LEAVE: dict[str, Callable[[Broker], None]] = {"stopped": Broker.stop, "killed": Broker.kill}
+
+
+def kill(broker: Broker) -> None:
+    """When the table of topics is saved: ours finds a topic in the log, Apache's broker in that table alone."""
+    wait_until(lambda: is_saved(broker.store / "config" / "topics.json"), "the topic in its table")
+    broker.kill()
+
+
+def is_saved(table: Path) -> bool:
+    try:
+        return f'"{TOPIC}"' in table.read_text()
+    except FileNotFoundError:  # Apache's broker is about to rename the new one
+        return False
+
+
+LEAVE: dict[str, Callable[[Broker], None]] = {"stopped": Broker.stop, "killed": kill}
 
 
 @dataclass
@@ -128,3 +149,51 @@ def test_both_brokers_go_on_with_each_others_store(exchange: Exchange, left: str
     exchange.read_everything(["ours", "apache"])
     exchange.write("again")
     exchange.read_everything(["ours", "apache", "again"])
+
+
+def delete_topic(broker: Broker) -> None:
+    async def ask() -> None:
+        caller = Caller(broker)
+        assert (await caller(RequestCode.DELETE_TOPIC_IN_BROKER, topic=TOPIC)).code == ResponseCode.SUCCESS
+        await caller.client.close(grace=0.1)
+
+    asyncio.run(ask())
+
+
+def knows_topic(reader: PullConsumer) -> bool:
+    try:
+        return bool(reader.queues(TOPIC))
+    except PeerError:
+        return False
+
+
+def served(exchange: Exchange) -> dict[int, list[bytes]]:
+    with exchange.java.pull_consumer("readers", exchange.address) as reader:
+        wait_until(lambda: knows_topic(reader), "the topic's route")
+        return {
+            queue.queue_id: [message.body for message in whole_queue(reader, queue)] for queue in reader.queues(TOPIC)
+        }
+
+
+@pytest.mark.parametrize("left", LEAVE)
+def test_a_topic_that_was_deleted_and_made_again_is_the_new_one(exchange: Exchange, left: str) -> None:
+    """Apache's broker knows nothing of deletions: when it recovers from a kill it dispatches the old records again.
+
+    A queue that has entries of the new topic takes none of them. One that has none gets its old messages back.
+    """
+    exchange.ours.start()
+    exchange.write("old", 40)
+    delete_topic(exchange.ours)
+    new = [b"new %d" % number for number in range(10)]
+    with exchange.java.producer("producers-new", exchange.address) as producer:
+        queue = Queue(TOPIC, exchange.ours.name, 0)
+        sent = [producer.send(Outgoing(TOPIC, body), queue=queue) for body in new]
+        assert {result.status for result in sent} == {"SEND_OK"}
+    assert served(exchange) == {0: new, 1: []}
+    LEAVE[left](exchange.ours)
+    with needs_tools():
+        exchange.apache.start()
+    after = served(exchange)
+    assert after[0] == new
+    if left == "stopped":
+        assert after[1] == []

@@ -14,8 +14,8 @@ from tests.peers.apache import apache_cluster
 from tests.peers.go_peer import GoPeer
 from tests.peers.java_peer import JavaPeer, JavaVersion, Serialization
 from tests.peers.mqadmin import MqAdmin, Ran
-from tests.peers.servers import Cluster
-from tests.peers.sprocket import sprocket_cluster
+from tests.peers.servers import Cluster, NameServer
+from tests.peers.sprocket import SprocketNameServer, sprocket_cluster
 from tests.peers.toolchain import needs_tools
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "java_533",
     "java_peer",
     "mqadmin",
+    "nameserver",
     "own_cluster",
     "peer",
     "sprocket_rocketmq",
@@ -83,6 +84,14 @@ def start_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[St
     yield start
     for running in started:
         running.kill()
+
+
+@pytest.fixture
+def nameserver(tmp_path: Path) -> Iterator[NameServer]:
+    """One of ours, for a test that starts its own brokers."""
+    server = SprocketNameServer(tmp_path / "nameserver").start()
+    yield server
+    server.kill()
 
 
 @pytest.fixture

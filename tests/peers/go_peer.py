@@ -99,10 +99,11 @@ class GoPeer:
         *,
         consume_from: str = "CONSUME_FROM_FIRST_OFFSET",
         options: Options | None = None,
+        acl: tuple[str, str] | None = None,
     ) -> GoPullConsumer:
         chosen = {"consumeFrom": consume_from, **(options or {})}
         named = subscriptions_json(subscriptions)
-        return GoPullConsumer(self.lines, group, nameserver, options=chosen, subscriptions=named)
+        return GoPullConsumer(self.lines, group, nameserver, options=chosen, subscriptions=named, acl=acl)
 
     def close(self) -> None:
         self.lines.close()

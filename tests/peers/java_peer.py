@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -35,18 +35,23 @@ _EAGER: Options = {
 class JavaPeer:
     """One JVM with any number of clients; `serialization` is the header form all of them use.
 
-    `options` name bean properties of the Java client (sendMsgTimeout, retryTimesWhenSendFailed, consumeThreadMin ...).
+    `properties` are those of the JVM; `options` name bean properties of the Java client (sendMsgTimeout,
+    retryTimesWhenSendFailed, consumeThreadMin ...).
     """
 
-    def __init__(self, version: JavaVersion, directory: Path, serialization: Serialization = "JSON") -> None:
+    def __init__(
+        self, version: JavaVersion, directory: Path, serialization: Serialization = "JSON", *,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
         directory.mkdir(parents=True, exist_ok=True)
         self.version = version
-        properties = {
+        chosen = {
             "rocketmq.serialize.type": serialization,
             "rocketmq.client.rebalance.waitInterval": "1000",
             "rocketmq.client.logUseSlf4j": "false",
+            **(properties or {}),
         }
-        command = java_command(peer_class_path(version), "peer.Main", home=directory, properties=properties)
+        command = java_command(peer_class_path(version), "peer.Main", home=directory, properties=chosen)
         self.lines = LinePeer(f"Java {version}", command, directory)
 
     def producer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,10 +27,10 @@ class Ran:
 class MqAdmin:
     """`run("clusterList", "-n", address)`; a command that exits its JVM gets a new one for the next."""
 
-    def __init__(self, version: JavaVersion, directory: Path) -> None:
+    def __init__(self, version: JavaVersion, directory: Path, properties: Mapping[str, str] | None = None) -> None:
         (directory / "conf").mkdir(parents=True, exist_ok=True)
         (directory / "conf" / "logback_tools.xml").write_text(_LOGBACK)
-        self.version, self.directory = version, directory
+        self.version, self.directory, self._properties = version, directory, properties or {}
         self._peer: LinePeer | None = None
 
     def run(self, *arguments: str, timeout: float = 120) -> Ran:
@@ -47,6 +48,6 @@ class MqAdmin:
             self._peer = None
 
     def _start(self) -> LinePeer:
-        properties = {"java.io.tmpdir": str(self.directory)}  # some commands leave files there
+        properties = {"java.io.tmpdir": str(self.directory), **self._properties}  # some commands leave files there
         command = java_command(peer_class_path(self.version), "peer.Main", home=self.directory, properties=properties)
         return LinePeer(f"mqadmin {self.version}", command, self.directory)

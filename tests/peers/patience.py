@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import os
+from typing import Any
 
 import pytest
 
 from sprocketmq.client import ProducerSettings
+from sprocketmq.client.admin import core
 from sprocketmq.client.options import ClientOptions
+from sprocketmq.remoting import RemotingClient
 
+#: What takes so long that only campaigns run it.
+LONG = pytest.mark.skipif("SPROCKETMQ_CHAOS" not in os.environ, reason="takes minutes: make chaos")
 #: Only a hang takes as long as this.
 PATIENT_S = 60.0
 
@@ -27,3 +33,6 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
         patient = {name: PATIENT_S if name in names else value for name, value in given.items()}
         defaults = tuple(value for value in patient.values() if value is not inspect.Parameter.empty)
         monkeypatch.setattr(init, "__defaults__", defaults)
+    connect: Any = RemotingClient.__init__
+    monkeypatch.setitem(connect.__kwdefaults__, "connect_timeout", PATIENT_S)
+    monkeypatch.setattr(core, "TIMEOUT_S", PATIENT_S)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import socket
 import struct
+from typing import Any
 
 GET_ROUTEINFO_BY_TOPIC = 105
+GET_REPLICA_INFO = 1004
+GET_METADATA_INFO = 1005
 _ANY_REQUEST_CODE = 59_999
 _READY_S = 3.0  # one that is not ready may take a connection and never look at it: it is asked again
 _LENGTHS = struct.Struct(">II")
@@ -16,6 +19,14 @@ def ask(
     address: str, code: int, fields: dict[str, str] | None = None, body: bytes = b"", timeout: float = 60
 ) -> tuple[int, bytes]:
     """The response code and body that `address` answers to a request with JSON headers."""
+    answer, content = exchange(address, code, fields, body, timeout)
+    return int(answer["code"]), content
+
+
+def exchange(
+    address: str, code: int, fields: dict[str, str] | None = None, body: bytes = b"", timeout: float = 60
+) -> tuple[dict[str, Any], bytes]:
+    """The same with the whole header of the answer."""
     header = json.dumps(
         {"code": code, "language": "JAVA", "version": 399, "opaque": 1, "flag": 0, "extFields": fields or {}}
     ).encode()
@@ -26,7 +37,26 @@ def ask(
             length, head = _LENGTHS.unpack(_exactly(answer.read(8), 8))
             frame = _exactly(answer.read(length - 4), length - 4)
     header_end = head & 0xFFFFFF
-    return int(json.loads(frame[:header_end])["code"]), frame[header_end:]
+    return json.loads(frame[:header_end]), frame[header_end:]
+
+
+def leads(controller: str) -> bool:
+    """Whether a controller says that it leads."""
+    try:
+        answer, _ = exchange(controller, GET_METADATA_INFO, timeout=_READY_S)
+    except (OSError, EOFError):
+        return False
+    return bool(answer.get("extFields", {}).get("isLeader") == "true")
+
+
+def reign(controller: str, broker_name: str) -> tuple[str, frozenset[int]] | None:
+    """The master's address of a broker set and who is in sync; None while there is no master."""
+    try:
+        answer, body = exchange(controller, GET_REPLICA_INFO, {"brokerName": broker_name}, timeout=_READY_S)
+    except (OSError, EOFError):
+        return None
+    address = answer.get("extFields", {}).get("masterAddress")
+    return (address, frozenset(json.loads(body)["syncStateSet"])) if address and body else None
 
 
 def answers(address: str) -> bool:

@@ -43,7 +43,13 @@ class Server(ABC):
     def __init__(self, directory: Path, port: int) -> None:
         self.directory, self.port = directory, port
         self.address = f"127.0.0.1:{port}"
+        #: Words before the command, say for a network namespace.
+        self.prefix: Sequence[str | Path] = ()
         self.process: Process | None = None
+
+    @property
+    def host(self) -> str:
+        return self.address.rpartition(":")[0]
 
     @property
     def pid(self) -> int:
@@ -52,7 +58,7 @@ class Server(ABC):
 
     def start(self) -> Self:
         self.directory.mkdir(parents=True, exist_ok=True)
-        self.process = Process(self.command(), self.directory / "console.log", cwd=self.directory)
+        self.process = Process([*self.prefix, *self.command()], self.directory / "console.log", cwd=self.directory)
         try:
             self.process.wait_until(self.is_ready, f"{type(self).__name__} {self.address}")
         except BaseException:
@@ -111,7 +117,7 @@ class Broker(Server):
     def write_conf(self) -> Path:
         """The broker.conf with its places and `conf`."""
         places = {
-            "brokerIP1": "127.0.0.1",
+            "brokerIP1": self.host,
             "listenPort": str(self.port),
             "haListenPort": str(self.port + 1),
             "namesrvAddr": self.nameserver,

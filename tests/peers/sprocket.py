@@ -10,8 +10,12 @@ from tests.peers.servers import Broker, Cluster, NameServer
 
 
 class SprocketNameServer(NameServer):
+    #: Networks from which brokers may come; by default this machine alone.
+    allow = ""
+
     def command(self) -> list[str]:
-        return [sys.executable, "-m", "sprocketmq", "nameserver", "--port", str(self.port)]
+        allowed = ["--set", f"brokerAllowFrom={self.allow}"] if self.allow else []
+        return [sys.executable, "-m", "sprocketmq", "nameserver", "--port", str(self.port), *allowed]
 
 
 class SprocketBroker(Broker):

@@ -16,6 +16,8 @@ from sprocketmq.config import (
     unknown_keys,
 )
 from sprocketmq.errors import ConfigError
+from sprocketmq.nameserver.config import NameserverConfig
+from sprocketmq.remoting.config import LogFormat
 
 
 class Colour(Enum):
@@ -41,6 +43,11 @@ def test_every_type_is_read() -> None:
     assert from_properties(Example, entries) == Example(
         listen_port=0, ratio=0.25, verbose=True, name="a b", home=Path("/data/x"), colour=Colour.BLUE
     )
+
+
+def test_a_choice_is_read_in_small_and_capital_letters() -> None:
+    for text in ("json", "JSON"):
+        assert from_properties(NameserverConfig, {"logFormat": text}).log_format is LogFormat.JSON
 
 
 def test_a_home_directory_is_found() -> None:

@@ -95,3 +95,10 @@ def test_every_declaration_is_read() -> None:
     assert sum(len(constants(header)) for header in HEADERS) == len(re.findall(r"^ +[A-Z_][A-Z0-9_]+ =", lines, re.M))
     assert sum(len(inlined(header)) for header in HEADERS) == lines.count("cdef inline ")
     assert re.findall(r"^DEF .*|^cdef [\w ]+ = .*", lines, re.M) == []
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=module_name)
+def test_a_header_names_the_module_that_it_is_for(header: Path) -> None:
+    """Modules have moved before, and the first lines of their headers had not."""
+    named = re.findall(r"\b\w+\.py\b", header.read_text().split("\n", 1)[0])
+    assert set(named) <= {header.with_suffix(".py").name}

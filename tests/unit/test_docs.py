@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import struct
 import subprocess
 import sys
 import tomllib
@@ -93,9 +94,24 @@ def test_readme_commands_run_as_typed(tmp_path: Path) -> None:
             assert done.stdout, command
 
 
+@pytest.mark.parametrize("page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
+def test_what_is_installed_is_what_is_here(page: str) -> None:
+    """A line to type works today, whether or not an index has a release."""
+    assert all(re.match(r"pip install '?\.", line) for line in shell_lines(page) if "pip install" in line)
+
+
 def test_readme_names_extras_and_targets_that_exist() -> None:
     known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M)
     lines = shell_lines("README.md")
     assert {name for line in lines for part in re.findall(r"\[(.*?)\]", line) for name in part.split(",")} <= set(known)
     assert {line.split()[1] for line in lines if line.startswith("make ")} <= set(targets)
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "images").glob("*.png")), ids=lambda path: path.name)
+def test_pictures_are_small(picture: Path) -> None:
+    """Whoever clones or reads pays for them. tests/browser/images.py makes them, all to one measure."""
+    content = picture.read_bytes()
+    assert struct.unpack_from(">8x4x4sII", content) == (b"IHDR", 1200, 760)
+    assert len(content) < 120_000
+    assert f"images/{picture.name}" in (ROOT / "docs" / "console.md").read_text()

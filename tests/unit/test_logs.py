@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import ast
+import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +45,17 @@ def test_an_exception_stays_on_its_line(tmp_path: Path) -> None:
     assert "level=error" in line
     assert "code=10 error=KeyError" in line
     assert "at=test_logs.py:" in line
+
+
+def test_json_lines_have_the_same_fields(tmp_path: Path) -> None:
+    logs.configure(tmp_path / "log", as_json=True)
+    Events("sprocketmq.broker.send").warning("refused", topic="T\n\u2028", opaque=7, peer=Path("p"))
+    (line,) = (tmp_path / "log").read_text().splitlines()
+    fields = json.loads(line)
+    assert fields.pop("time").endswith("Z")
+    assert fields == {
+        "level": "warning", "from": "broker.send", "event": "refused", "topic": "T\n\u2028", "opaque": 7, "peer": "p",
+    }  # fmt: skip
 
 
 def test_levels_and_their_change(tmp_path: Path) -> None:
@@ -106,3 +119,12 @@ def test_names_of_logs_stay_when_files_move() -> None:
 def _literal(call: ast.Call) -> str:
     name = call.args[0] if call.args else None
     return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ast.unparse(call)
+
+
+def test_errors_are_counted_by_their_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "error_lines", Counter())
+    logs.configure(tmp_path / "server.log")
+    Events("sprocketmq.broker.periodic").error("job failed", ValueError("no"), job="scan")
+    logging.getLogger("sprocketmq.store.flush").error("a sync failed")
+    Events("sprocketmq.broker.periodic").warning("no error")
+    assert logs.error_lines == {"broker.periodic": 1, "store.flush": 1}

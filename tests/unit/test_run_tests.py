@@ -41,9 +41,9 @@ def test_a_failing_part_hides_no_other(tmp_path: Path, monkeypatch: pytest.Monke
     rows = [line.split()[:4] for line in ran.stdout.splitlines()[-6:-2]]
     assert rows == [
         ["part", "passed", "failed", "skipped"],
-        ["interpreted", "0", "1", "0"],
+        ["e2e", "1", "0", "0"],
         ["compiled", "1", "1", "1"],
-        ["peers", "1", "0", "0"],
+        ["interpreted", "0", "1", "0"],
     ]
     assert "FAILED interpreted: tests.unit.test_a::test_compiled" in ran.stdout
     assert ran.stdout.endswith("\n2 passed, 2 failed, 1 skipped\n")
@@ -52,5 +52,37 @@ def test_a_failing_part_hides_no_other(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_part_that_dies_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = run(tmp_path, {"unit/test_a.py": FINE, "e2e/test_c.py": DEAD}, monkeypatch)
     assert ran.returncode == 1
-    assert "FAILED peers: pytest ended with exit code 7" in ran.stdout
+    assert "FAILED e2e: pytest ended with exit code 7" in ran.stdout
     assert ran.stdout.endswith("\n2 passed, 1 failed, 0 skipped\n")
+
+
+#: Fails when it is run for the first time.
+UNSTEADY = """
+from pathlib import Path
+
+def test_unsteady():
+    before = Path("before")
+    known = before.exists()
+    before.touch()
+    assert known
+"""
+
+
+def test_a_test_with_peers_has_a_second_look_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = run(tmp_path, {"unit/test_a.py": FINE, "e2e/test_c.py": UNSTEADY, "e2e/test_d.py": FINE}, monkeypatch)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "UNSTEADY e2e: tests.e2e.test_c::test_unsteady failed" in ran.stdout
+    assert ran.stdout.endswith("\n4 passed, 0 failed, 0 skipped\n")
+
+
+def test_what_needs_no_peers_has_one_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = run(tmp_path, {"fault/test_b.py": UNSTEADY, "unit/test_a.py": FINE, "e2e/test_c.py": FINE}, monkeypatch)
+    assert ran.returncode == 1
+    assert "FAILED compiled: tests.fault.test_b::test_unsteady" in ran.stdout
+
+
+def test_who_fails_twice_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = run(tmp_path, {"unit/test_a.py": FINE, "e2e/test_c.py": BAD}, monkeypatch)
+    assert ran.returncode == 1
+    assert "FAILED e2e: tests.e2e.test_c::test_bad" in ran.stdout
+    assert ran.stdout.endswith("\n2 passed, 1 failed, 1 skipped\n")

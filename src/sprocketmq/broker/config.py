@@ -9,10 +9,10 @@ import socket
 from dataclasses import dataclass
 from enum import Enum
 
+from sprocketmq.auth.config import AuthConfig
 from sprocketmq.config import setting
 from sprocketmq.errors import ConfigError
 from sprocketmq.protocol.enums import MessageRequestMode
-from sprocketmq.remoting.config import ServerConfig
 
 
 class BrokerRole(Enum):
@@ -21,18 +21,13 @@ class BrokerRole(Enum):
     SLAVE = "SLAVE"
 
 
-class MetricsExporter(Enum):
-    DISABLE = "DISABLE"
-    PROM = "PROM"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerConfig(ServerConfig):
+class BrokerConfig(AuthConfig):
     # Who this broker is, and where it is found.
     namesrv_addr: str = setting("namesrvAddr", "", "Nameservers, HOST:PORT joined by `;`.")
     broker_name: str = setting("brokerName", socket.gethostname(), "Name that a master and its slaves share.")
     broker_cluster_name: str = setting("brokerClusterName", "DefaultCluster", "Cluster this broker belongs to.")
-    broker_id: int = setting("brokerId", 0, "0 is the master.", low=0)
+    broker_id: int = setting("brokerId", 0, "0 is the master; a slave's is above 0.", low=-1)
     broker_role: BrokerRole = setting("brokerRole", BrokerRole.ASYNC_MASTER, "Master or slave, and how it replicates.")
     broker_ip1: str = setting("brokerIP1", "", "Address that clients are told; empty is this machine's first.")
     broker_ip2: str = setting("brokerIP2", "", "Address that slaves are told; empty is brokerIP1.")
@@ -40,9 +35,80 @@ class BrokerConfig(ServerConfig):
     vip_channel_enable: bool = setting(
         "vipChannelEnable", True, "Serve listenPort - 2 as well, for clients with vipChannelEnabled."
     )
-    ha_listen_port: int = setting("haListenPort", 10912, "Port for slaves.", low=0, high=65535)
+    ha_listen_port: int = setting(
+        "haListenPort", 0, "Port for slaves; 0 is listenPort + 1, or a free one where that is chosen by the system.",
+        low=0, high=65535,
+    )  # fmt: skip
     region_id: str = setting("regionId", "DefaultRegion", "Stamped on every message as MSG_REGION.")
     broker_permission: int = setting("brokerPermission", 6, "4 readable, 2 writable.", low=0, high=7, runtime=True)
+
+    # Replication, see docs/replication.md.
+    ha_master_address: str = setting(
+        "haMasterAddress", "", "Where a slave's master gives its log; empty is what the nameservers tell."
+    )
+    ha_send_heartbeat_interval: int = setting(
+        "haSendHeartbeatInterval", 5000, "Master and slave are not silent for longer.", low=1, runtime=True
+    )
+    ha_housekeeping_interval: int = setting(
+        "haHousekeepingInterval", 20_000, "Who is silent for longer is gone.", low=1, runtime=True
+    )
+    ha_transfer_batch_size: int = setting(
+        "haTransferBatchSize", 32_768, "Bytes of the log in one frame to a slave.", low=1024, high=1 << 20, runtime=True
+    )
+    ha_max_gap_not_in_sync: int = setting(
+        "haMaxGapNotInSync", 256 << 20, "A slave further behind does not count as in sync.", low=1, runtime=True
+    )
+    ha_slave_fallbehind_max: int = setting(
+        "haSlaveFallbehindMax", 0, "The same as RocketMQ 4 calls it; 0 is haMaxGapNotInSync.", low=0, runtime=True
+    )
+    slave_timeout: int = setting(
+        "slaveTimeout", 3000, "A send waits so long for its replicas, then it is answered FLUSH_SLAVE_TIMEOUT.",
+        low=1, runtime=True,
+    )  # fmt: skip
+    in_sync_replicas: int = setting(
+        "inSyncReplicas", 0, "Copies, the master's included, that SYNC_MASTER waits for; 0 is one slave's.",
+        low=0, high=100, runtime=True,
+    )  # fmt: skip
+    min_in_sync_replicas: int = setting(
+        "minInSyncReplicas", 1, "With fewer copies in sync, the master's included, nothing is taken.",
+        low=1, high=100, runtime=True,
+    )  # fmt: skip
+    all_ack_in_sync_state_set: bool = setting(
+        "allAckInSyncStateSet", True, "Under a controller, wait for every replica of the in-sync set.", runtime=True
+    )
+    offset_check_in_slave: bool = setting(
+        "offsetCheckInSlave", False, "A slave tells consumers that their offset is out of range.", runtime=True
+    )
+
+    # Failover by a controller, see docs/replication.md.
+    enable_controller_mode: bool = setting("enableControllerMode", False, "A controller gives this broker its role.")
+    controller_addr: str = setting("controllerAddr", "", "Controllers, HOST:PORT joined by `;`.")
+    controller_heart_beat_timeout_mills: int = setting(
+        "controllerHeartBeatTimeoutMills", 1500, "A broker that is silent for longer has lost its role.", low=100
+    )
+    broker_heartbeat_interval: int = setting(
+        "brokerHeartbeatInterval", 250, "Between heartbeats to the controllers.", low=10
+    )
+    sync_broker_metadata_period: int = setting(
+        "syncBrokerMetadataPeriod", 1000, "Between looks at who is the master, which renew its lease.", low=10
+    )
+    sync_controller_metadata_period: int = setting(
+        "syncControllerMetadataPeriod", 10_000, "Between looks at which controller leads.", low=10
+    )
+    check_sync_state_set_period: int = setting(
+        "checkSyncStateSetPeriod", 250, "Between looks at who is in sync.", low=10
+    )
+    ha_max_time_slave_not_catchup: int = setting(
+        "haMaxTimeSlaveNotCatchup", 1500, "Who is behind for longer leaves the in-sync set.", low=100, runtime=True
+    )
+    broker_election_priority: int = setting(
+        "brokerElectionPriority", 2**31 - 1, "Of replicas that have the same, the lowest is elected.", low=0,
+        high=2**31 - 1,
+    )  # fmt: skip
+    sync_from_last_file: bool = setting("syncFromLastFile", False, "A replica with nothing takes the last file alone.")
+    async_learner: bool = setting("asyncLearner", False, "This replica is never in sync, and never elected.")
+    store_path_broker_identity: str = setting("storePathBrokerIdentity", "", "Empty is in the store's folder.")
+    store_path_epoch_file: str = setting("storePathEpochFile", "", "Empty is in the store's folder.")
 
     # Registration with the nameservers.
     register_name_server_period: int = setting(
@@ -70,6 +136,15 @@ class BrokerConfig(ServerConfig):
     )
     default_topic_queue_nums: int = setting(
         "defaultTopicQueueNums", 8, "Most queues of a topic that a send creates.", low=1, high=65_535, runtime=True
+    )
+    max_auto_created_topics: int = setting(
+        "maxAutoCreatedTopics", 10_000, "Above so many topics a send of a stranger creates none.", low=0, runtime=True
+    )
+    max_auto_created_groups: int = setting(
+        "maxAutoCreatedGroups", 10_000, "The same for groups, by heartbeats and pulls.", low=0, runtime=True
+    )
+    max_auto_created_per_second: int = setting(
+        "maxAutoCreatedPerSecond", 20, "Topics and groups that one address creates so.", low=1, runtime=True
     )
     cluster_topic_enable: bool = setting("clusterTopicEnable", True, "Keep a topic with the cluster's name.")
     broker_topic_enable: bool = setting("brokerTopicEnable", True, "Keep a topic with the broker's name.")
@@ -147,6 +222,9 @@ class BrokerConfig(ServerConfig):
     # Filters.
     enable_property_filter: bool = setting("enablePropertyFilter", True, "Serve SQL92 subscriptions.", runtime=True)
     enable_calc_filter_bit_map: bool = setting("enableCalcFilterBitMap", False, "Keep bloom bits for them.")
+    max_sql_filters_per_group: int = setting(
+        "maxSqlFiltersPerGroup", 100, "SQL92 subscriptions of one group.", low=1, runtime=True
+    )
     filter_support_retry: bool = setting("filterSupportRetry", False, "Filter retry topics too.", runtime=True)
     expect_consumer_num_use_filter: int = setting("expectConsumerNumUseFilter", 32, "Sizes the bloom filter.", low=1)
     max_error_rate_of_bloom_filter: int = setting("maxErrorRateOfBloomFilter", 20, "Percent.", low=1, high=99)
@@ -158,6 +236,19 @@ class BrokerConfig(ServerConfig):
     )
     subscription_expired_timeout: int = setting(
         "subscriptionExpiredTimeout", 600_000, "A subscription that no heartbeat repeats is gone.", low=1, runtime=True
+    )
+    max_groups_per_heartbeat: int = setting(
+        "maxGroupsPerHeartbeat", 200, "Groups that one heartbeat may name.", low=1, runtime=True
+    )
+    max_subscriptions_per_heartbeat: int = setting(
+        "maxSubscriptionsPerHeartbeat", 2000, "Subscriptions that it may bring.", low=1, runtime=True
+    )
+    max_groups_per_connection: int = setting(
+        "maxGroupsPerConnection", 1000, "Groups that one connection is in, as a producer or as a consumer.",
+        low=1, runtime=True,
+    )  # fmt: skip
+    max_locks_per_group: int = setting(
+        "maxLocksPerGroup", 10_000, "Queues that the orderly consumers of a group hold.", low=1, runtime=True
     )
     notify_consumer_ids_changed_enable: bool = setting(
         "notifyConsumerIdsChangedEnable", True, "Tell consumers when their group changes.", runtime=True
@@ -198,17 +289,14 @@ class BrokerConfig(ServerConfig):
     max_pop_polling_size: int = setting("maxPopPollingSize", 100_000, "POP requests that wait.", low=1, runtime=True)
     pop_polling_size: int = setting("popPollingSize", 1024, "POP requests that wait on one queue.", low=1, runtime=True)
 
-    # Metrics.
-    metrics_exporter_type: MetricsExporter = setting(
-        "metricsExporterType", MetricsExporter.DISABLE, "PROM serves them."
-    )
-    metrics_prom_exporter_port: int = setting("metricsPromExporterPort", 5557, "On this port.", low=0, high=65535)
-    metrics_prom_exporter_host: str = setting("metricsPromExporterHost", "", "At this address; empty is bindAddress.")
-
     def __post_init__(self) -> None:
-        ServerConfig.__post_init__(self)
-        if self.broker_role is BrokerRole.SLAVE:
-            raise ConfigError("brokerRole=SLAVE: this broker does not replicate; it runs as a master")
+        AuthConfig.__post_init__(self)
+        if self.enable_controller_mode and not self.controllers:
+            raise ConfigError("enableControllerMode=true needs controllerAddr")
+        if self.broker_id < 0 and not self.enable_controller_mode:
+            raise ConfigError(f"brokerId={self.broker_id}: it is given by a controller, or not below 0")
+        if self.broker_role is BrokerRole.SLAVE and self.broker_id == 0 and not self.enable_controller_mode:
+            raise ConfigError("brokerId=0: that of a brokerRole=SLAVE is above 0")
         if not self.broker_name or not self.broker_cluster_name:
             raise ConfigError("brokerName and brokerClusterName must not be empty")
 
@@ -217,5 +305,18 @@ class BrokerConfig(ServerConfig):
         return min(max(0, asked_ms), self.max_long_polling_time_mills) / 1000
 
     @property
+    def gap_not_in_sync(self) -> int:
+        """Bytes that a slave may be behind and still count as in sync."""
+        return self.ha_slave_fallbehind_max or self.ha_max_gap_not_in_sync
+
+    @property
+    def controllers(self) -> tuple[str, ...]:
+        return _addresses(self.controller_addr)
+
+    @property
     def nameservers(self) -> tuple[str, ...]:
-        return tuple(address.strip() for address in self.namesrv_addr.replace(",", ";").split(";") if address.strip())
+        return _addresses(self.namesrv_addr)
+
+
+def _addresses(text: str) -> tuple[str, ...]:
+    return tuple(address.strip() for address in text.replace(",", ";").split(";") if address.strip())

@@ -17,10 +17,16 @@ class Periodic:
         self.name = name
         self._seconds = seconds
         self._job = job
+        self._pause = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._seconds(), self._ring)
+        self._pause = self._seconds()
+        self._sleep()
+
+    @property
+    def running(self) -> bool:
+        return self._timer is not None
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -30,6 +36,10 @@ class Periodic:
     def _ring(self) -> None:
         try:
             self._job()
+            self._pause = self._seconds()
         except Exception as error:  # noqa: BLE001 - the edge of this job: the next turn may work again
             events.error("job failed", error, job=self.name)
-        self.start()
+        self._sleep()
+
+    def _sleep(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._pause, self._ring)

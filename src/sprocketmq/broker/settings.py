@@ -1,12 +1,13 @@
 """The broker's configuration while it runs.
 
 `current` and `store` are replaced as a whole: whoever reads one twice in one step sees one configuration. What was
-changed is kept in `config/broker.properties`, a file of our own beside RocketMQ's, and outlives a restart.
+changed is kept in `config/broker.properties`, a file of our own beside RocketMQ's, and outlives a restart. The file is
+written beside the loop; a change counts when it is there.
 """
 
 from __future__ import annotations
 
-import re
+import asyncio
 from collections.abc import Callable, Mapping
 
 from sprocketmq import config as table
@@ -20,7 +21,6 @@ from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.files.files import Files
 
 _STORE_KEYS = StoreConfig.runtime_keys()
-_SECRET = re.compile(r"(?i)password|secret|token|credential|accesskey|passphrase")
 
 
 class Settings:
@@ -33,6 +33,7 @@ class Settings:
         self._files = files
         self._path = store.layout.config / "broker.properties"
         self._changes: dict[str, str] = {}
+        self._updating = asyncio.Lock()
 
     def load(self) -> None:
         """Apply what was changed in earlier runs; a key that may no longer be changed is left out."""
@@ -44,19 +45,20 @@ class Settings:
 
     def entries(self) -> dict[str, str]:
         """Every key and its value, as `getBrokerConfig` shows them; a secret is not shown."""
-        return {key: shown(key, text) for key, text in self._entries().items()}
+        return {key: table.shown(key, text) for key, text in self._entries().items()}
 
     def _entries(self) -> dict[str, str]:
         return table.to_properties(self.current) | self.store.to_properties()
 
-    def update(self, entries: Mapping[str, str], now_ms: int) -> None:
+    async def update(self, entries: Mapping[str, str], now_ms: int) -> None:
         """Change settings and keep the change on disk: all of them, or ConfigError and none."""
         if not entries:
             raise ConfigError("no key to change")
-        changed = self._changed(entries)
-        self._keep({**self._changes, **entries})
-        self.version = self.version.next(now_ms)
-        self._apply(entries, *changed)
+        async with self._updating:
+            changed = self._changed(entries)
+            await asyncio.to_thread(self._keep, {**self._changes, **entries})
+            self.version = self.version.next(now_ms)
+            self._apply(entries, *changed)
 
     def _changed(self, entries: Mapping[str, str]) -> tuple[BrokerConfig, StoreConfig]:
         """The configurations with `entries` applied."""
@@ -91,8 +93,3 @@ def is_runtime(key: str) -> bool:
     """Whether an admin call may change the key: none of these names a path, a command or an address."""
     rows = table.settings_of(BrokerConfig)
     return key in _STORE_KEYS or (key in rows and rows[key].runtime)
-
-
-def shown(key: str, text: str) -> str:
-    """A value as it may be shown or logged."""
-    return "***" if text and _SECRET.search(key) else text

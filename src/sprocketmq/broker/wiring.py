@@ -21,6 +21,7 @@ from sprocketmq.broker.pop.order import PopOrder
 from sprocketmq.broker.pop.revive import Revive
 from sprocketmq.broker.retry.consumer_retry import Retries
 from sprocketmq.broker.retry.request_reply import Replies
+from sprocketmq.broker.roles import Standing
 from sprocketmq.broker.send.admission import SendAdmission
 from sprocketmq.broker.send.handler import SendHandler
 from sprocketmq.broker.send.message import BrokerMessage, Interceptor
@@ -61,8 +62,11 @@ class MessageKinds:
         settings, store, clock, stats = broker.settings, broker.store, broker.clock, broker.stats
         self._settings = settings
         self._store = store
-        self._started = False
-        deliveries = Deliveries(store, stats)
+        self._roles = broker.roles
+        self._files = broker.files
+        self._followed = store.layout.config / "followed"
+        self._started = self._on_duty = False
+        self._deliveries = deliveries = Deliveries(store, stats)
         answers = SafeAnswers(store, broker.acks)
         self.schedule = Schedule(store, delay_offsets_file(broker.files, store.layout.config), deliveries, clock)
         timing = Resting(broker.files, store.layout.config / "timermetrics", "timingCount", clock)
@@ -77,8 +81,9 @@ class MessageKinds:
         self.transactions = Transactions(settings, store, self.halves, stats, answers, self.checks.expect)
         self.retries = Retries(settings, store, broker.topics, broker.groups, broker.locks, stats, answers, self.put)
         self.revive = Revive(
-            settings, store, broker.topics, broker.offsets, clock, self.put, lambda: self.timer.delivered_ms
-        )
+            settings, store, broker.topics, broker.offsets, clock, self.put, lambda: self.timer.delivered_ms,
+            stats.special,
+        )  # fmt: skip
         self.order = order = PopOrder(broker.offsets, broker.files, store.layout.config, clock)
         self.pops = PopProcessors(
             settings, store, broker.topics, broker.groups, broker.offsets, stats, clock, self.revive, order,
@@ -114,7 +119,8 @@ class MessageKinds:
         self.pops.add_to(broker.table)
         self.acks.add_to(broker.table)
         self.assignments.add_to(broker.table)
-        Replies(settings, store, broker.topics, broker.producers, stats, clock).add_to(broker.table)
+        Replies(settings, store, lambda: broker.sends.admission, broker.producers, stats, clock).add_to(broker.table)
+        self._roles.on_change.append(self._role_changed)
 
     def put(self, message: BrokerMessage) -> PutResult:
         """Store a message of the broker's own, delayed when it asks for that."""
@@ -124,20 +130,59 @@ class MessageKinds:
 
     def start(self) -> None:
         self.schedule.load()
+        self.assignments.load()
+        self._started = True
+        self._note_role()
+        if self._roles.current.is_master:
+            self._begin_duties()
+
+    def _note_role(self) -> None:
+        """A store that was a slave's may know of deliveries less than its log does."""
+        if not self._roles.current.is_master:
+            self._files.write_bytes(self._followed, b"")
+        elif self._files.exists(self._followed):
+            self._deliveries.doubt_all()
+            self._files.remove(self._followed)
+
+    def _begin_duties(self) -> None:
+        """What only a master does: deliver what rests, check transactions, give back what was popped."""
+        self._on_duty = True
         self.schedule.start()
         if self._settings.current.timer_wheel_enable:
             self.timer.start()
         self.revive.load()
         self.order.alarm.start()
         self.order.load()
-        self.assignments.load()
         self.checks.start()
         for job in self._jobs:
             job.start()
-        self._started = True
+
+    def _end_duties(self) -> None:
+        """Another broker does all this from now on; what this one has not written down counts for nothing."""
+        self._stop_alarms()
+        self.schedule.pause()
+        self.timer.stop(save=False)
+
+    def _stop_alarms(self) -> None:
+        self._on_duty = False
+        for job in self._jobs:
+            job.stop()
+        self.checks.alarm.stop()
+        self.order.alarm.stop()
+
+    def _role_changed(self, _before: Standing, now: Standing) -> None:
+        if not self._started or now.is_master == self._on_duty:
+            return
+        if now.is_master:
+            self._deliveries.doubt_all()
+            self._begin_duties()
+        else:
+            self._end_duties()
 
     def begin_progress(self) -> None:
         """Have committed what transactions and POP have settled, before the offsets are saved."""
+        if not self._on_duty:
+            return
         self.halves.progress.begin()
         self.revive.progress.begin()
 
@@ -149,15 +194,15 @@ class MessageKinds:
         if not self._started:
             return True
         self._started = False
-        for job in self._jobs:
-            job.stop()
-        self.checks.alarm.stop()
-        self.order.alarm.stop()
+        if not self._on_duty:
+            return save_all([self.schedule.saver.close, self.assignments.saver.close])
+        self._stop_alarms()
         self.halves.write_marks()
         self.schedule.stop()
         self.timer.stop()
         self.revive.progress.save_now()
         self.halves.progress.save_now()
         return save_all([
-            self.order.save, self.schedule.saver.close, self.timer.close_resting, self.halves.resting.save
+            self.order.save, self.schedule.saver.close, self.timer.close_resting, self.halves.resting.save,
+            self.assignments.saver.close,
         ])  # fmt: skip

@@ -42,47 +42,95 @@ _OPTIONS = (
     click.option("--tls-ca", envvar="SPROCKET_TLS_CA", help="Certificates to trust, PEM; else the system's."),
     click.option("--tls-cert", envvar="SPROCKET_TLS_CERT", help="Our own certificate, PEM."),
     click.option("--tls-key", envvar="SPROCKET_TLS_KEY", help="Its key, PEM, when it is a file of its own."),
-    click.option("--tls-verify/--tls-no-verify", default=None, help="Whether the servers must prove who they are."),
+    click.option("--tls-key-password-file", envvar="SPROCKET_TLS_KEY_PASSWORD_FILE", help="A file that opens the key."),
+    click.option("--tls-verify/--tls-no-verify", default=None, envvar="SPROCKET_TLS_VERIFY",
+                 help="Whether the servers must prove who they are."),
+    click.option("--tls-check-hostname/--tls-no-check-hostname", default=None, envvar="SPROCKET_TLS_CHECK_HOSTNAME",
+                 help="Whether their certificates must name the address."),
 )  # fmt: skip
 _NAMES = (
     "profile", "nameserver", "namespace", "access_key", "secret_key", "secret_key_file", "token", "token_file", "tls",
-    "tls_ca", "tls_cert", "tls_key", "tls_verify",
+    "tls_ca", "tls_cert", "tls_key", "tls_key_password_file", "tls_verify", "tls_check_hostname",
 )  # fmt: skip
 
 
 def cluster_options(command: C) -> C:
     """--nameserver and all that belongs to it; the command gets them as one `options` argument."""
+    return _collected(command, _NAMES, lambda given: {"options": options_of(given)})
+
+
+def connection_options(command: C) -> C:
+    """What belongs to a nameserver that a command may go without; it gets them as one `connecting` argument."""
+    return _collected(command, tuple(set(_NAMES) - {"nameserver"}), lambda given: {"connecting": given})
+
+
+def _collected(command: C, names: tuple[str, ...], made: Callable[[dict[str, Any]], dict[str, Any]]) -> C:
+    """The command with the options of these names, of which it gets what is `made`."""
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> Any:
-        connecting = {name: given.pop(name) for name in _NAMES}
-        return command(options=options_of(connecting), **given)
+        return command(**made({name: given.pop(name) for name in names}), **given)
 
     decorated: Any = wrapped
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
+    for name, option in reversed(list(zip(_NAMES, _OPTIONS, strict=True))):
+        decorated = option(decorated) if name in names else decorated
     result: C = decorated
     return result
 
 
 def options_of(given: Mapping[str, Any]) -> ClientOptions:
     """The client's options; what is None in `given` is the profile's to say."""
-    from sprocketmq.cli.profiles import file
     from sprocketmq.client.options import ClientOptions
     from sprocketmq.errors import ConfigError
 
-    profiles = file.load()
-    chosen = given.get("profile") or profiles.current
-    values = {**(profiles.get(chosen) if chosen else {}), **{k: v for k, v in given.items() if v not in (None, "")}}
+    values = _with_profile(given)
     nameserver = values.get("nameserver") or DEFAULT_NAMESERVER
     if nameserver.startswith(("http:", "https:")):
         raise ConfigError(f"nameserver {nameserver!r} is not HOST:PORT")
-    return ClientOptions.of(
-        nameserver,
-        namespace=values.get("namespace", ""),
-        credentials=_credentials(values),
-        ssl=_ssl(values),
-    )
+    told = {"namespace": values.get("namespace"), "credentials": _credentials(values), "ssl": _ssl(values)}
+    changes = {name: each for name, each in told.items() if each is not None}  # a URL may say the rest
+    if values.get("tls") is False:
+        changes["ssl"] = None
+    return ClientOptions.of(nameserver, **changes)
+
+
+def _with_profile(given: Mapping[str, Any]) -> dict[str, Any]:
+    from sprocketmq.cli.profiles import file
+
+    profiles = file.load()
+    chosen = given.get("profile") or profiles.current
+    return {**(profiles.get(chosen) if chosen else {}), **{k: v for k, v in given.items() if v not in (None, "")}}
+
+
+#: As Spark's sources and sinks call them.
+_SPARK_NAMES = {
+    "namespace": "namespace", "access_key": "accessKey", "secret_key": "secretKey", "token": "securityToken",
+    "tls": "tls", "tls_ca": "tlsCaFile", "tls_cert": "tlsCertFile", "tls_key": "tlsKeyFile",
+    "tls_key_password": "tlsKeyPassword", "tls_verify": "tlsVerify", "tls_check_hostname": "tlsCheckHostname",
+}  # fmt: skip
+
+
+def spark_options_of(connecting: Mapping[str, Any]) -> dict[str, str]:
+    """The same for Spark, which makes its clients in other processes; secrets are read from their files here."""
+    values = _with_profile(connecting)
+    secrets = {name: _secret(values, name) for name in ("secret_key", "token", "tls_key_password")}
+    tls = values.get("tls", any(values.get(name) for name in _FILES)) or None
+    found = {**values, **secrets, "tls": tls}
+    names = _SPARK_NAMES if tls else {key: name for key, name in _SPARK_NAMES.items() if not key.startswith("tls")}
+    return {name: _text(found[key]) for key, name in names.items() if found.get(key) not in (None, "")}
+
+
+def environment_of(context: click.Context) -> dict[str, str]:
+    """What a command was told of its cluster, for one that it starts: command lines are seen by others of the machine.
+
+    Where the cluster is, is left out: that is no secret, and not every command takes it from there.
+    """
+    told = ((option.envvar, context.params.get(option.name or "")) for option in context.command.params)
+    return {name: _text(value) for name, value in told if isinstance(name, str) and value not in (None, "")}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _credentials(values: Mapping[str, Any]) -> Credentials | None:
@@ -113,23 +161,17 @@ def _read(file: str) -> str:
 
 def _ssl(values: Mapping[str, Any]) -> ssl.SSLContext | None:
     """Naming a certificate asks for TLS as well."""
-    ca, cert, key = (str(Path(values[n]).expanduser()) if values.get(n) else None for n in _FILES)
-    if not values.get("tls", any((ca, cert, key))):
+    files = {name.removeprefix("tls_"): values.get(name) or None for name in _FILES}
+    if not values.get("tls", any(files.values())):
         return None
-    import ssl
+    from sprocketmq.client.options import tls_context
 
-    from sprocketmq.errors import ConfigError
-
-    try:
-        context = ssl.create_default_context(cafile=ca)
-        if cert is not None:
-            context.load_cert_chain(cert, key)
-    except OSError as error:
-        raise ConfigError(f"TLS: {ca or ''} {cert or ''} {key or ''}: {error.strerror or error}") from None
-    if values.get("tls_verify") is False:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
+    return tls_context(
+        **files,
+        key_password=_secret(values, "tls_key_password") or "",
+        verify=values.get("tls_verify", True),
+        check_hostname=values.get("tls_check_hostname", True),
+    )
 
 
 _FILES = ("tls_ca", "tls_cert", "tls_key")
@@ -180,6 +222,10 @@ def advice(error: Exception) -> str:
     from sprocketmq.client import errors
     from sprocketmq.codes import ResponseCode
 
+    if "certificate" in str(error) or " alert " in str(error):
+        return "--tls-ca names whom to trust, --tls-cert and --tls-key our own certificate."
+    if isinstance(error, errors.Offline) and ("was lost" in str(error) or "is closed" in str(error)):
+        return "It hangs up: does it want --tls, or no TLS?"
     if isinstance(error, errors.Offline):
         return "Is it running? `sprocket up` starts one; --nameserver or SPROCKET_NAMESERVER says where it is."
     if isinstance(error, errors.NoBroker):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib import import_module
 
@@ -13,7 +14,9 @@ COMMANDS = {
     "inspect": ("offline.inspect", "inspect", "Decode raw frames or stored messages."),
     "up": ("serve.up", "up", "Run a nameserver and brokers in one go."),
     "nameserver": ("serve.nameserver", "nameserver", "Run a nameserver."),
+    "controller": ("serve.controller", "controller", "Run a controller, which elects masters."),
     "broker": ("serve.broker", "broker", "Run a broker, or look at one that runs."),
+    "dashboard": ("serve.dashboard", "dashboard", "Serve the console: a cluster in the browser."),
     "send": ("messages.send", "send", "Send messages."),
     "consume": ("messages.consume", "consume", "Print messages as they come."),
     "topic": ("admin.topic", "topic", "List, create, inspect and delete topics."),
@@ -21,6 +24,9 @@ COMMANDS = {
     "offset": ("admin.offset", "offset", "See and move the offsets of a group."),
     "message": ("admin.message", "message", "Find messages and see what became of them."),
     "cluster": ("admin.cluster", "cluster", "Every broker of the cluster, and whether it answers."),
+    "replica": ("admin.replica", "replica", "Replicas of a broker set: see, elect, remove."),
+    "user": ("admin.user", "user", "Who may sign requests: list, add, change, remove."),
+    "acl": ("admin.acl", "acl", "What users may do: list, add, change, remove, test, export, import."),
     "dlq": ("admin.dlq", "dlq", "Messages that groups gave up on; resend them."),
     "check": ("admin.check", "check", "Is all well? Exit codes for monitoring: 0, 1, 2, 3."),
     "mqadmin": ("mqadmin.command", "mqadmin", "mqadmin's commands, by its names and options."),
@@ -29,11 +35,15 @@ COMMANDS = {
     "pipeline": ("offline.pipeline", "pipeline", "Jobs on Spark: archive, replay, audit, rebuild, report, query."),
     "bench": ("messages.bench", "bench", "How many messages a second a cluster takes and gives."),
     "profile": ("profiles.command", "profile", "Named clusters: where they are, and how to get in."),
+    "certs": ("certs.command", "certs", "Certificates for development: an authority, servers, clients."),
     "completion": ("completion", "completion", "Teach a shell to complete commands and names."),
     "version": ("version", "version", "Version, and whether the hot modules are compiled."),
 }
 
 
+#: click calls a number with bounds a "range".
+_NO_NUMBER = re.compile(r"is not a valid (integer|float)(?: range)?")
+_NUMBERS = {"integer": "is not a whole number", "float": "is not a number"}
 #: As a shell tells of a program that SIGPIPE has ended.
 CLOSED_PIPE = 141
 
@@ -111,7 +121,9 @@ def run() -> None:
     except ClosedPipe:
         _silence_stdout()
         sys.exit(CLOSED_PIPE)
-    except (SprocketError, click.ClickException, OSError) as error:
+    except OSError as error:
+        sys.exit(_fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1))
+    except (SprocketError, click.ClickException) as error:
         sys.exit(_fail(str(error), 1))
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
@@ -121,7 +133,9 @@ def run() -> None:
 def _usage(error: click.UsageError) -> tuple[str, int]:
     """What was wrong with a call, and the exit code."""
     where = error.ctx.command_path if error.ctx is not None else "sprocket"
-    said = error.format_message().rstrip(".")
+    said = _NO_NUMBER.sub(lambda found: _NUMBERS[found[1]], error.format_message()).rstrip(".")
+    if isinstance(error, click.NoSuchOption) and where == "sprocket":
+        said += ": options stand behind the command, as in `sprocket topic list -n HOST:PORT`"
     end = "" if said.endswith("?") else "."
     code = getattr(error.ctx.command, "usage_exit", 2) if error.ctx is not None else 2
     return f"{said}{end} `{where} --help` shows what there is.", code

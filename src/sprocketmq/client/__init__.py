@@ -5,8 +5,9 @@ Names are imported when they are first used, so that a command which needs one o
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sprocketmq.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from sprocketmq.client.admin import AdminClient as AdminClient
@@ -62,18 +63,4 @@ _HOMES = {
     "sprocketmq.protocol.message_queue": ("MessageQueue",),
 }  # fmt: skip
 
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-
-__all__ = list(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(home), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

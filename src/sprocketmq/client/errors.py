@@ -65,17 +65,18 @@ class Unreachable(ClientError):
 
     retriable = True
 
-    def __init__(self, address: str, reason: str) -> None:
+    def __init__(self, address: str, reason: str, *, is_lasting: bool = False) -> None:
         super().__init__(f"{address} cannot be reached: {reason}")
         self.address = address
         self.reason = reason
+        self.is_lasting = is_lasting  # it will not pass by itself: a certificate, a name that is no address
 
 
 class Offline(Unreachable):
     """None of the nameservers answers."""
 
-    def __init__(self, nameservers: list[str], reason: str) -> None:
-        super().__init__(f"nameserver {', '.join(nameservers)}", reason)
+    def __init__(self, nameservers: list[str], reason: str, *, is_lasting: bool = False) -> None:
+        super().__init__(f"nameserver {', '.join(nameservers)}", reason, is_lasting=is_lasting)
         self.nameservers = nameservers
 
 

@@ -2,7 +2,8 @@
 
 HOST:PORT;HOST:PORT
 rocketmq://KEY:SECRET@HOST:PORT;HOST:PORT?group=g&namespace=ns      %XX in key and secret stands for any byte
-rocketmqs://...     the same with TLS, as is ?tls=true; tls_ca=FILE trusts that file, tls_verify=false anybody
+rocketmqs://...     the same with TLS, as is ?tls=true; tls_ca=FILE trusts that file, tls_cert=FILE and tls_key=FILE are
+                    our own; tls_verify=false trusts anybody, tls_check_hostname=false any name that is vouched for
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sprocketmq.errors import ConfigError
-from sprocketmq.protocol.signing import with_signature
+from sprocketmq.protocol.signing import RequestStamps, with_signature
 
 if TYPE_CHECKING:
     import ssl
+
+_STAMPS = RequestStamps()
 
 DEFAULT_PORT = 9876
 TLS_SCHEME = "rocketmqs"
@@ -36,9 +39,13 @@ class Credentials:
     """What signs; shown nowhere."""
     token: str | None = field(default=None, repr=False)
     """Of temporary credentials."""
+    strict: bool = False
+    """Sign a time, a number used once and the request code too: of use where the user is marked strict."""
 
-    def sign(self, fields: Mapping[str, str], body: bytes | bytearray) -> dict[str, str]:
-        """The header fields of a request, with its signature."""
+    def sign(self, fields: Mapping[str, str], body: bytes | bytearray, code: int | None = None) -> dict[str, str]:
+        """The header fields of a request, with its signature; `code` is the request's, which a strict one needs."""
+        if self.strict and code is not None:
+            fields = _STAMPS.stamped(fields, code)
         return with_signature(
             fields, body, access_key=self.access_key, secret_key=self.secret_key, security_token=self.token
         )
@@ -147,7 +154,8 @@ def _flag(text: str) -> bool:
 _FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _URL_KEYS: dict[str, Callable[[str], Any]] = {
     "group": str, "namespace": str, "instance_name": str, "unit_name": str, "request_timeout": float,
-    "connect_timeout": float, "tls": _flag, "tls_verify": _flag, "tls_ca": str,
+    "connect_timeout": float, "tls": _flag, "tls_verify": _flag, "tls_check_hostname": _flag, "tls_ca": str,
+    "tls_cert": str, "tls_key": str, "tls_key_password": str,
 }  # fmt: skip
 
 
@@ -156,10 +164,10 @@ def _from_url(url: str, changes: dict[str, Any]) -> ClientOptions:
     parts = urlsplit(url)
     user, _, hosts = parts.netloc.rpartition("@")
     given = {key: _url_value(key, text) for key, text in parse_qsl(parts.query)}
-    tls = given.pop("tls", parts.scheme == TLS_SCHEME)
-    verify, ca = given.pop("tls_verify", True), given.pop("tls_ca", None)
-    if tls:
-        given["ssl"] = _tls_context(verify, ca)
+    wanted = given.pop("tls", parts.scheme == TLS_SCHEME)
+    how = {key.removeprefix("tls_"): given.pop(key) for key in tuple(given) if key.startswith("tls_")}
+    if wanted:
+        given["ssl"] = tls_context(**how)
     if user:
         access_key, _, secret_key = user.partition(":")
         given["credentials"] = Credentials(unquote(access_key), unquote(secret_key))
@@ -176,14 +184,21 @@ def _url_value(key: str, text: str) -> Any:
 
 
 @cache
-def _tls_context(verify: bool, ca: str | None) -> ssl.SSLContext:
-    """One for all who want the same, so that clients of one cluster go on sharing their connections."""
-    import ssl
+def tls_context(
+    *, ca: str | None = None, cert: str | None = None, key: str | None = None, key_password: str = "",
+    verify: bool = True, check_hostname: bool = True,
+) -> ssl.SSLContext:  # fmt: skip
+    """A context from files in PEM: whom to trust (else the system's authorities), and our own certificate and its key.
 
-    context = ssl.create_default_context(cafile=ca)
-    if not verify:
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
+    One for all who want the same, so that clients of one cluster go on sharing their connections. ConfigError names a
+    file that cannot be used.
+    """
+    from sprocketmq.remoting.tls import KeyFiles, client_context
+
+    if key and not cert:
+        raise ConfigError(f"a key {key} without its certificate")
+    own = KeyFiles(cert, key or "", key_password) if cert else None
+    return client_context(ca, own, verify=verify, check_host_name=check_hostname)
 
 
 def describe(client: object, group: str, options: ClientOptions, *, is_started: bool) -> str:

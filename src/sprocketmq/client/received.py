@@ -56,7 +56,7 @@ class ReceivedMessage:
     @property
     def record(self) -> Record:
         """Everything the broker stored."""
-        record = self._record
+        record = self._record  # once: compiled, each `self._record` counts a reference up and down
         if record is None:
             record = self._record = decode_record(self._data, self._at)
         return record

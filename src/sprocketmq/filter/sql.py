@@ -47,3 +47,16 @@ def compile_sql(text: str) -> SqlExpression:
         raise FilterError(extras.hint("an SQL92 expression", "lark", "broker")) from None
 
     return SqlExpression(text, parse(text).test)
+
+
+def ignored_by_sql(text: str) -> str:
+    """What a broker takes without a word at the end of `text` and does not look at; nothing where nobody can say."""
+    try:
+        from sprocketmq.filter.sql_parse import parse, rest_of
+    except ModuleNotFoundError:
+        return ""
+    try:
+        parse(text)
+    except FilterError:
+        return ""  # the broker will say so
+    return rest_of(text)

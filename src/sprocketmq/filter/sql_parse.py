@@ -41,6 +41,15 @@ def parse(text: str) -> Term:
     return term
 
 
+def rest_of(text: str) -> str:
+    """What stands behind the end of an expression that `parse` takes, and means nothing."""
+    try:
+        _feed(_grammar().parse_interactive(text))
+    except UnexpectedToken as stop:
+        return text[stop.token.start_pos :]
+    return ""
+
+
 def _feed(reading: InteractiveParser) -> None:
     state = reading.parser_state
     stack, feed = state.state_stack, state.feed_token

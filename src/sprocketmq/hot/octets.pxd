@@ -104,6 +104,12 @@ cdef inline bint same(
     return memcmp(p + at, q + q_at, length) == 0
 
 
+cdef inline int compared(
+    const unsigned char* p, Py_ssize_t at, const unsigned char* q, Py_ssize_t q_at, Py_ssize_t length
+) noexcept:
+    return memcmp(p + at, q + q_at, length)
+
+
 cdef inline bytes blank(Py_ssize_t size):
     return PyBytes_FromStringAndSize(NULL, size)
 

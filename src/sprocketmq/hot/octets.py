@@ -82,6 +82,12 @@ def same(p: Octets, at: int, q: Octets, q_at: int, length: int) -> bool:
     return bytes(p[at : at + length]) == bytes(q[q_at : q_at + length])
 
 
+def compared(p: Octets, at: int, q: Octets, q_at: int, length: int) -> int:
+    """Below, at or above zero as the bytes of `p` come before, are the same as, or come after those of `q`."""
+    one, other = bytes(p[at : at + length]), bytes(q[q_at : q_at + length])
+    return (one > other) - (one < other)
+
+
 def blank(size: int) -> bytearray:
     return bytearray(size)
 

@@ -1,19 +1,16 @@
 """What administrators ask of a nameserver: write permissions, topics to forget, the key-value table, its settings.
 
-Whatever changes something is logged with its peer, and taken only from this machine and from `adminAllowFrom`.
+Whatever changes something is logged with its peer. Who may ask what is in `auth.request_table`.
 """
 
 from __future__ import annotations
 
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.config import settings_of
-from sprocketmq.errors import ConfigError, RequestRefused
+from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
-from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.kvconfig import KVConfig
 from sprocketmq.nameserver.routes import RouteTable
 from sprocketmq.nameserver.settings import NameserverSettings
-from sprocketmq.properties_file import parse_properties
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.registration import KVTable
 from sprocketmq.protocol.command import Command
@@ -33,7 +30,6 @@ from sprocketmq.protocol.headers.nameserver import (
     WipeWritePermOfBrokerResponseHeader,
 )
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.remoting.admin_access import AdminAccess
 
 events = Events("sprocketmq.nameserver.admin")
 
@@ -44,16 +40,16 @@ class AdminProcessors:
         self._kv = kv
         self._settings = settings
 
-    def add_to(self, table: ProcessorTable, access: AdminAccess) -> None:
+    def add_to(self, table: ProcessorTable) -> None:
         table.add(RequestCode.GET_KV_CONFIG, self.get_kv)
         table.add(RequestCode.GET_KVLIST_BY_NAMESPACE, self.list_kv)
         table.add(RequestCode.GET_NAMESRV_CONFIG, self.get_config)
-        table.add(RequestCode.PUT_KV_CONFIG, access.guard(self.put_kv))
-        table.add(RequestCode.DELETE_KV_CONFIG, access.guard(self.delete_kv))
-        table.add(RequestCode.UPDATE_NAMESRV_CONFIG, access.guard(self.update_config))
-        table.add(RequestCode.WIPE_WRITE_PERM_OF_BROKER, access.guard(self.wipe_write_perm))
-        table.add(RequestCode.ADD_WRITE_PERM_OF_BROKER, access.guard(self.add_write_perm))
-        table.add(RequestCode.DELETE_TOPIC_IN_NAMESRV, access.guard(self.delete_topic))
+        table.add_slow(RequestCode.PUT_KV_CONFIG, self.put_kv)
+        table.add_slow(RequestCode.DELETE_KV_CONFIG, self.delete_kv)
+        table.add_slow(RequestCode.UPDATE_NAMESRV_CONFIG, self.update_config)
+        table.add(RequestCode.WIPE_WRITE_PERM_OF_BROKER, self.wipe_write_perm)
+        table.add(RequestCode.ADD_WRITE_PERM_OF_BROKER, self.add_write_perm)
+        table.add(RequestCode.DELETE_TOPIC_IN_NAMESRV, self.delete_topic)
 
     # -- routes -------------------------------------------------------------------------------------------------------
 
@@ -77,9 +73,9 @@ class AdminProcessors:
 
     # -- key-value table ----------------------------------------------------------------------------------------------
 
-    def put_kv(self, connection: Connection, request: Command) -> Reply:
+    async def put_kv(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(PutKVConfigRequestHeader, request.ext_fields)
-        self._kv.put(header.namespace, header.key, header.value)
+        await self._kv.put(header.namespace, header.key, header.value)
         events.info("key put", namespace=header.namespace, key=header.key, peer=connection.peer)
         return request.reply()
 
@@ -90,9 +86,9 @@ class AdminProcessors:
             raise RequestRefused(ResponseCode.QUERY_NOT_FOUND, f"no key {header.key} in namespace {header.namespace}")
         return request.reply(ext_fields=to_ext_fields(GetKVConfigResponseHeader(value=value)))
 
-    def delete_kv(self, connection: Connection, request: Command) -> Reply:
+    async def delete_kv(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(DeleteKVConfigRequestHeader, request.ext_fields)
-        self._kv.delete(header.namespace, header.key)
+        await self._kv.delete(header.namespace, header.key)
         events.info("key deleted", namespace=header.namespace, key=header.key, peer=connection.peer)
         return request.reply()
 
@@ -108,24 +104,5 @@ class AdminProcessors:
     def get_config(self, _connection: Connection, request: Command) -> Reply:
         return request.reply(body=self._settings.text().encode())
 
-    def update_config(self, connection: Connection, request: Command) -> Reply:
-        try:
-            entries = parse_properties(request.body.decode())
-        except UnicodeDecodeError:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the configuration is not UTF-8 text") from None
-        except ConfigError as error:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from None
-        try:
-            self._settings.update(entries)
-        except ConfigError as error:
-            code = ResponseCode.NO_PERMISSION if _names_fixed_key(entries) else ResponseCode.SYSTEM_ERROR
-            events.warning("configuration change refused", keys=",".join(entries), reason=error, peer=connection.peer)
-            raise RequestRefused(code, str(error)) from None
-        for key, value in entries.items():
-            events.info("configuration changed", key=key, value=value, peer=connection.peer)
-        return request.reply()
-
-
-def _names_fixed_key(entries: dict[str, str]) -> bool:
-    rows = settings_of(NameserverConfig)
-    return any(key in rows and not rows[key].runtime for key in entries)
+    async def update_config(self, connection: Connection, request: Command) -> Reply:
+        return await self._settings.update_from(connection, request)

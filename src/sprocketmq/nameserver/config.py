@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from sprocketmq.auth.config import AuthConfig
 from sprocketmq.config import setting
-from sprocketmq.remoting.config import ServerConfig
 
 _HOME = Path.home() / "namesrv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NameserverConfig(ServerConfig):
+class NameserverConfig(AuthConfig):
     listen_port: int = setting("listenPort", 9876, "Port to listen on; 0 takes a free one.", low=0, high=65535)
+    metrics_prom_exporter_port: int = setting("metricsPromExporterPort", 5556, "On this port.", low=0, high=65535)
     kv_config_path: Path = setting("kvConfigPath", _HOME / "kvConfig.json", "Where the key-value table is kept.")
     config_store_path: Path = setting(
         "configStorePath", _HOME / "namesrv.properties", "Where settings that were changed at run time are kept."

@@ -5,6 +5,7 @@ The order configuration of topics lives here too, in the namespace ORDER_TOPIC_C
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +22,12 @@ class KVConfigSerializeWrapper:
 
 
 class KVConfig:
-    """Every change is on disk before it is answered, and moves `version`."""
+    """A change is written beside the loop, one after the other. It is seen when it is on disk, and moves `version`."""
 
     def __init__(self, path: Path) -> None:
         self.version = 0
         self._path = path
+        self._changing = asyncio.Lock()
         self._table: dict[str, dict[str, str]] = {}
 
     def load(self) -> None:
@@ -46,15 +48,21 @@ class KVConfig:
     def entries(self, namespace: str) -> Mapping[str, str] | None:
         return self._table.get(namespace)
 
-    def put(self, namespace: str, key: str, value: str) -> None:
-        self._table.setdefault(namespace, {})[key] = value
-        self._save()
+    async def put(self, namespace: str, key: str, value: str) -> None:
+        async with self._changing:
+            await self._keep({**self._table, namespace: {**self._table.get(namespace, {}), key: value}})
 
-    def delete(self, namespace: str, key: str) -> None:
+    async def delete(self, namespace: str, key: str) -> None:
         """Forget a key; one that is not there is no error."""
-        if self._table.get(namespace, {}).pop(key, None) is not None:
-            self._save()
+        async with self._changing:
+            left = dict(self._table.get(namespace, {}))
+            if left.pop(key, None) is not None:
+                await self._keep({**self._table, namespace: left})
 
-    def _save(self) -> None:
+    async def _keep(self, table: dict[str, dict[str, str]]) -> None:
+        await asyncio.to_thread(self._write, table)
+        self._table = table
         self.version += 1
-        replace_file(self._path, codec.encode_pretty(KVConfigSerializeWrapper(config_table=self._table)))
+
+    def _write(self, table: dict[str, dict[str, str]]) -> None:
+        replace_file(self._path, codec.encode_pretty(KVConfigSerializeWrapper(config_table=table)))

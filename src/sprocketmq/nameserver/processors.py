@@ -11,6 +11,7 @@ from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
 from sprocketmq.nameserver.brokers import BrokerRegistration, LiveBroker
 from sprocketmq.nameserver.kvconfig import KVConfig
+from sprocketmq.nameserver.registration_checks import checked, is_topic
 from sprocketmq.nameserver.routes import RouteTable
 from sprocketmq.nameserver.settings import NameserverSettings
 from sprocketmq.protocol.bodies import codec
@@ -78,20 +79,21 @@ class RouteProcessors:
         if header.body_crc32 and header.body_crc32 != crc32(request.body) & 0x7FFFFFFF:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the checksum of the registration does not match its body")
         body = _registration_body(request, header.compressed)
+        coming = BrokerRegistration(
+            cluster=header.cluster_name,
+            name=header.broker_name,
+            broker_id=header.broker_id,
+            address=header.broker_addr,
+            ha_address=header.ha_server_addr,
+            zone=(request.ext_fields or {}).get(_ZONE),
+            expiry_ms=header.heartbeat_timeout_millis,
+            acting_master=header.enable_acting_master,
+            topics=body.topic_config_serialize_wrapper,
+            filter_servers=body.filter_server_list,
+            session=connection,
+        )
         registered = self._routes.register(
-            BrokerRegistration(
-                cluster=header.cluster_name,
-                name=header.broker_name,
-                broker_id=header.broker_id,
-                address=header.broker_addr,
-                ha_address=header.ha_server_addr,
-                zone=(request.ext_fields or {}).get(_ZONE),
-                expiry_ms=header.heartbeat_timeout_millis,
-                acting_master=header.enable_acting_master,
-                topics=body.topic_config_serialize_wrapper,
-                filter_servers=body.filter_server_list,
-                session=connection,
-            ),
+            checked(coming, connection.peer),
             delete_absent=self._settings.current.delete_topic_with_broker_registration,
         )
         if self.connection_closed not in connection.on_closed:
@@ -109,10 +111,19 @@ class RouteProcessors:
 
     def unregister_broker(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(UnRegisterBrokerRequestHeader, request.ext_fields)
+        self._refuse_other(connection, header.cluster_name, header.broker_addr)
         live = self._routes.unregister(header.cluster_name, header.broker_name, header.broker_addr)
         if live is not None:
             log_gone(live, "unregistered")
         return request.reply()
+
+    def _refuse_other(self, connection: Connection, cluster: str, address: str) -> None:
+        """A broker takes back what it registered itself, over that connection or another one from its machine."""
+        live = self._routes.live(cluster, address)
+        session = None if live is None else live.session
+        if isinstance(session, Connection) and session.peer.host != connection.peer.host:
+            events.warning("not unregistered", address=address, by=session.peer, peer=connection.peer)
+            raise RequestRefused(ResponseCode.NO_PERMISSION, f"{address} was registered from another machine")
 
     def connection_closed(self, connection: Connection) -> None:
         for live in self._routes.session_closed(connection):
@@ -134,7 +145,10 @@ class RouteProcessors:
 
     def register_topic(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(RegisterTopicRequestHeader, request.ext_fields)
-        self._routes.put_queues(header.topic, codec.decode(TopicRouteData, request.body).queue_datas)
+        queues = codec.decode(TopicRouteData, request.body).queue_datas
+        if not all(is_topic(header.topic, each.read_queue_nums, each.write_queue_nums) for each in queues):
+            raise RequestRefused(ResponseCode.INVALID_PARAMETER, "the topic's name or its queues cannot be")
+        self._routes.put_queues(header.topic, queues)
         return request.reply()
 
     def member_group(self, _connection: Connection, request: Command) -> Reply:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import RequestRefused
+from sprocketmq.logs import Events
 from sprocketmq.nameserver.brokers import (
     DEFAULT_EXPIRY_MS,
     MASTER_ID,
@@ -25,6 +26,8 @@ from sprocketmq.nameserver.topics import TopicDirectory
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.route import BrokerData, ClusterInfo, QueueData, TopicRouteData
 from sprocketmq.protocol.bodies.topic import PERM_WRITE, TopicConfig
+
+events = Events("sprocketmq.nameserver.routes")
 
 Clock = Callable[[], float]
 
@@ -106,6 +109,9 @@ class RouteTable:
         live = self._live.get((cluster, address))
         return None if live is None else live.data_version
 
+    def live(self, cluster: str, address: str) -> LiveBroker | None:
+        return self._live.get((cluster, address))
+
     def group(self, name: str) -> BrokerGroup | None:
         return self._groups.get(name)
 
@@ -167,6 +173,8 @@ class RouteTable:
             return False
         live = self._live.get((coming.cluster, address))
         if live is None or live.data_version.state_version <= coming.topics.data_version.state_version:
+            if live is not None:
+                events.warning("broker displaced", broker=coming.name, address=address, by=coming.address)
             return False
         self._live.pop((coming.cluster, coming.address), None)
         return True

@@ -6,14 +6,16 @@ Nameservers know nothing of each other: brokers register with each of them, and 
 from __future__ import annotations
 
 import asyncio
-import ssl as tls
 import time
 
+from sprocketmq.auth.access import Access
 from sprocketmq.codes import RequestCode
 from sprocketmq.logs import Events
+from sprocketmq.metrics.exporter import Exporter
 from sprocketmq.nameserver.admin import AdminProcessors
 from sprocketmq.nameserver.brokers import RulerChange
 from sprocketmq.nameserver.config import NameserverConfig
+from sprocketmq.nameserver.figures import figures
 from sprocketmq.nameserver.kvconfig import KVConfig
 from sprocketmq.nameserver.processors import RouteProcessors, log_gone
 from sprocketmq.nameserver.routes import Clock, RouteTable
@@ -22,22 +24,31 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import to_ext_fields
 from sprocketmq.protocol.headers.ha import NotifyMinBrokerIdChangeRequestHeader
 from sprocketmq.remoting import Connection, ProcessorTable, RemotingServer
+from sprocketmq.remoting.body_limits import limit_bodies
+from sprocketmq.remoting.tls import TlsService
 
 events = Events("sprocketmq.nameserver.server")
 
 
 class Nameserver:
-    def __init__(
-        self, config: NameserverConfig, *, clock: Clock = time.monotonic, ssl: tls.SSLContext | None = None
-    ) -> None:
+    def __init__(self, config: NameserverConfig, *, clock: Clock = time.monotonic) -> None:
         self.settings = NameserverSettings(config)
         self.routes = RouteTable(clock)
         self.routes.on_ruler_changed = self._ruler_changed
         self.kv = KVConfig(config.kv_config_path)
         self._table = ProcessorTable()
         RouteProcessors(self.routes, self.kv, self.settings).add_to(self._table)
-        AdminProcessors(self.routes, self.kv, self.settings).add_to(self._table, config.access())
-        self._server = RemotingServer(self._table, config.bind_address, config.listen_port, config.limits(), ssl)
+        AdminProcessors(self.routes, self.kv, self.settings).add_to(self._table)
+        folder = config.config_store_path.parent
+        self.access = Access(config, folder, "DefaultCluster", name=self.name, address=lambda: self.address)
+        self.access.guard(self._table)
+        self._tls = TlsService.of(config)
+        self._server = RemotingServer(
+            self._table, config.bind_address, config.listen_port, config.limits(), self._tls.server, config.proxies()
+        )
+        limit_bodies(self._table, config, self._server.connections.refused)
+        self._server.connections.is_exempt = config.broker_access().allows
+        self.exporter = Exporter(config, lambda: figures(self.routes, self._server), self.unready)
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -59,17 +70,28 @@ class Nameserver:
     async def start(self) -> None:
         """Load what was kept, then listen."""
         self.kv.load()
+        self.access.open()
         self.settings.load()
         await self._server.start()
+        self.access.start()
+        self._tls.start()
         self._scan()
+        await self.exporter.start()
         events.info("nameserver started", address=self._server.address)
 
     async def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._tls.stop()
+        await self.exporter.stop()
+        self.access.stop()
         await self._server.stop()
         events.info("nameserver stopped", address=self._server.address)
+
+    def unready(self) -> list[str]:
+        """Why clients should not ask here now."""
+        return [] if any(True for _ in self.routes.groups()) else ["no broker has registered"]
 
     def expire(self) -> None:
         """Forget silent brokers and close their connections."""
@@ -79,9 +101,9 @@ class Nameserver:
                 live.session.close()
 
     def _scan(self) -> None:
-        self.expire()
         interval = self.settings.current.scan_not_active_broker_interval / 1000
-        self._timer = asyncio.get_running_loop().call_later(interval, self._scan)
+        self._timer = asyncio.get_running_loop().call_later(interval, self._scan)  # whatever fails below
+        self.expire()
 
     def _ruler_changed(self, change: RulerChange) -> None:
         if not self.settings.current.notify_min_broker_id_changed:

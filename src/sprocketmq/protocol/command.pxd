@@ -6,6 +6,7 @@ cdef class Command:
     cdef public int flag
     cdef public int version
     cdef public int serialize_type
+    cdef public double arrived
     cdef public object language
     cdef public object remark
     cdef public object body

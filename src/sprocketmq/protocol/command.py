@@ -15,7 +15,8 @@ class Command:
     """
 
     __slots__ = (
-        "_block", "_ext_fields", "body", "code", "flag", "language", "opaque", "remark", "serialize_type", "version",
+        "_block", "_ext_fields", "arrived", "body", "code", "flag", "language", "opaque", "remark", "serialize_type",
+        "version",
     )  # fmt: skip
 
     def __init__(
@@ -39,6 +40,8 @@ class Command:
         self.language = language
         self.version = version
         self.serialize_type = serialize_type
+        #: By the clock of the event loop: when a request came that is answered later.
+        self.arrived = 0.0
         self._ext_fields = ext_fields
         self._block: bytes | None = None
 

@@ -12,6 +12,7 @@ import re
 MAX_TOPIC_LENGTH = 127
 MAX_OWN_TOPIC_LENGTH = 255
 MAX_GROUP_LENGTH = 255
+MAX_TEXT_BYTES = 255
 
 RETRY_PREFIX = "%RETRY%"
 DLQ_PREFIX = "%DLQ%"
@@ -47,7 +48,7 @@ CLOSED_TOPICS = frozenset(
         OFFSET_MOVED_TOPIC,
     }
 )
-"""Topics that no client may send to."""
+"""Topics that no client may send to, besides those with the system's prefix."""
 
 SYSTEM_TOPICS = CLOSED_TOPICS | {DEFAULT_TOPIC, BENCHMARK_TOPIC, TRACE_TOPIC, "CHECKPOINT_TOPIC"}
 """Topics that no administrator may create or delete."""
@@ -85,6 +86,20 @@ def topic_fault(topic: str) -> str | None:
 def group_fault(group: str) -> str | None:
     """What is wrong with a group's name, or None."""
     return _fault("group", group, _NAME, MAX_GROUP_LENGTH)
+
+
+def client_id_fault(client_id: str) -> str | None:
+    """What is wrong with the id that a client gives itself, or None: it is free text, but short and on one line."""
+    return _text_fault("client id", client_id)
+
+
+def broker_name_fault(name: str) -> str | None:
+    return _text_fault("broker name", name)
+
+
+def is_closed_topic(topic: str) -> bool:
+    """Whether no client may send there: the broker keeps its own records in it, and acts on them."""
+    return topic in CLOSED_TOPICS or topic.startswith(SYSTEM_TOPIC_PREFIX)
 
 
 def is_system_topic(topic: str) -> bool:
@@ -135,6 +150,12 @@ def _split_prefix(name: str) -> tuple[str, str]:
         if name.startswith(prefix):
             return prefix, name[len(prefix) :]
     return "", name
+
+
+def _text_fault(kind: str, text: str) -> str | None:
+    if len(text.encode("utf-8", "replace")) > MAX_TEXT_BYTES:
+        return f"the {kind} has more than {MAX_TEXT_BYTES} bytes"
+    return None if text.isprintable() else f"the {kind} has characters that cannot be printed"
 
 
 def _fault(kind: str, name: str, pattern: re.Pattern[str], longest: int) -> str | None:

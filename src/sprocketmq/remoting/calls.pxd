@@ -1,4 +1,4 @@
-# The C types of pending.py.
+# The C types of calls.py.
 from sprocketmq.protocol.command cimport Command
 
 import cython

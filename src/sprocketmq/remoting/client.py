@@ -2,6 +2,7 @@
 
 A connection is made when it is first needed, and again when it was lost. After a failed attempt the address rests for a
 moment that doubles with each further failure; a request in that time fails at once, so that callers try another broker.
+Where nobody listens the moment stays short: to ask there costs next to nothing, and a server that starts is found soon.
 """
 
 from __future__ import annotations
@@ -18,13 +19,17 @@ from sprocketmq.remoting.connections import ConnectionRegistry
 from sprocketmq.remoting.handlers import ProcessorTable
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.peer import parse_address
+from sprocketmq.remoting.tls.outgoing import HandshakeFailed, secure
 
 CONNECT_SECONDS = 3.0
 _FIRST_REST = 0.05
 _LONGEST_REST = 2.0
+_LONGEST_REST_REFUSED = 0.2
 
 #: Sees every request before it is encoded, with the address it goes to; signs it, or adds fields to it.
 RequestHook = Callable[[str, Command], None]
+#: The context of the next connection, for one that may change; None is a plain connection.
+ContextSource = Callable[[], tls.SSLContext | None]
 
 
 @dataclass(slots=True)
@@ -34,6 +39,7 @@ class _Rest:
     until: float
     length: float
     reason: str
+    is_lasting: bool
 
 
 class RemotingClient:
@@ -44,13 +50,13 @@ class RemotingClient:
         handlers: ProcessorTable | None = None,
         *,
         limits: Limits | None = None,
-        ssl: tls.SSLContext | None = None,
+        ssl: tls.SSLContext | ContextSource | None = None,
         connect_timeout: float = CONNECT_SECONDS,
     ) -> None:
         self.hooks: list[RequestHook] = []
         self.connections = ConnectionRegistry(limits or Limits())
         self._handlers = handlers or ProcessorTable()
-        self._ssl = ssl
+        self._ssl: ContextSource = ssl if callable(ssl) else lambda: ssl
         self._connect_timeout = connect_timeout
         self._by_address: dict[str, Connection] = {}
         self._connecting: dict[str, asyncio.Task[Connection]] = {}
@@ -90,7 +96,10 @@ class RemotingClient:
         if task is None:
             task = self._connecting[address] = asyncio.ensure_future(self._open(address))
             task.add_done_callback(lambda _: self._connecting.pop(address, None))
-        return await asyncio.shield(task)
+        connection = await asyncio.shield(task)
+        if connection.closed:  # a process that was ending took it, and was gone before anybody could ask
+            raise ConnectFailed(f"{address}: {connection.end_reason}")
+        return connection
 
     async def close(self, grace: float = 1.0) -> None:
         """Close every connection; requests without an answer fail with ConnectionLost."""
@@ -122,11 +131,17 @@ class RemotingClient:
             host, port = parse_address(address)
             async with asyncio.timeout(self._connect_timeout):
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._handlers, self.connections, is_caller=True), host, port, ssl=self._ssl
+                    lambda: Connection(self._handlers, self.connections, is_caller=True), host, port
                 )
+                if (context := self._ssl()) is not None:
+                    await secure(connection, context, host)
         except TimeoutError:
             raise self._rest(address, f"no connection within {self._connect_timeout:g} s") from None
-        except (OSError, ValueError) as error:
+        except ConnectionRefusedError as error:
+            raise self._rest(address, str(error), longest=_LONGEST_REST_REFUSED) from None
+        except (HandshakeFailed, ValueError) as error:
+            raise self._rest(address, str(error), is_lasting=True) from None
+        except OSError as error:
             raise self._rest(address, str(error)) from None
         self._rests.pop(address, None)
         self._by_address[address] = connection
@@ -140,10 +155,12 @@ class RemotingClient:
     def _refuse_while_resting(self, address: str) -> None:
         rest = self._rests.get(address)
         if rest is not None and asyncio.get_running_loop().time() < rest.until:
-            raise ConnectFailed(f"{address}: {rest.reason}")
+            raise ConnectFailed(f"{address}: {rest.reason}", is_lasting=rest.is_lasting)
 
-    def _rest(self, address: str, reason: str) -> ConnectFailed:
+    def _rest(
+        self, address: str, reason: str, *, longest: float = _LONGEST_REST, is_lasting: bool = False
+    ) -> ConnectFailed:
         before = self._rests.get(address)
-        length = _FIRST_REST if before is None else min(before.length * 2, _LONGEST_REST)
-        self._rests[address] = _Rest(asyncio.get_running_loop().time() + length, length, reason)
-        return ConnectFailed(f"{address}: {reason}")
+        length = _FIRST_REST if before is None else min(before.length * 2, longest)
+        self._rests[address] = _Rest(asyncio.get_running_loop().time() + length, length, reason, is_lasting)
+        return ConnectFailed(f"{address}: {reason}", is_lasting=is_lasting)

@@ -1,7 +1,7 @@
 """One connection, the same for both sides: `asyncio.Protocol` around the frame codec.
 
-    life    made, drained, closed or lost; its three waits are looked at by the registry's scan: a peer that sends
-            nothing, a frame that is begun and not finished, a peer that reads nothing
+    life    made, drained, closed or lost; its four waits are looked at by the registry's scan: a peer that sends
+            nothing, a handshake or a frame that is begun and not finished, a peer that reads nothing
     call    a request of ours waits in `_pending` for the response with its opaque; answers come in any order; one that
             stays without, while the peer has sent nothing at all since, ends the connection: it is dead, and a new one
             may not be
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,9 +23,11 @@ from sprocketmq.errors import ConnectionLost
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
-from sprocketmq.remoting.handlers import Frame, ProcessorTable
-from sprocketmq.remoting.peer import peer_of
+from sprocketmq.remoting.handlers import Frame, ProcessorTable, Reply, Steps
+from sprocketmq.remoting.peer import Peer, peer_of
+from sprocketmq.remoting.tls.layer import OnOpen, TlsTransport
 from sprocketmq.remoting.traffic import Traffic
+from sprocketmq.remoting.turns import LongRequest
 
 if TYPE_CHECKING:
     from sprocketmq.remoting.connections import ConnectionRegistry
@@ -38,24 +41,35 @@ _PATIENCE_S = 0.1
 
 
 class Connection(Traffic, asyncio.Protocol):
-    """`attributes` is the owner's: what a broker knows of the client behind this connection."""
+    """`attributes` is the owner's: what a broker knows of the client behind this connection.
 
-    def __init__(self, table: ProcessorTable, registry: ConnectionRegistry, *, is_caller: bool = False) -> None:
-        super().__init__(table, registry.limits, is_caller)
+    `peer` is who it counts as, where that is not whoever the socket says.
+    """
+
+    def __init__(
+        self, table: ProcessorTable, registry: ConnectionRegistry, *, is_caller: bool = False, peer: Peer | None = None
+    ) -> None:
+        super().__init__(table, registry.limits, is_caller, registry.held)
         self.attributes: dict[str, Any] = {}
         self.on_closed: list[Callable[[Connection], None]] = []
         #: Called once, when the peer has read so much of its answers that more may be written.
         self.on_writable: list[Callable[[], None]] = []
         self._registry = registry
         self._draining = False
+        self._named = peer  # by a proxy that is trusted
         self.end_reason = ""  # of a connection that has ended
+        self.is_encrypted = False
+        #: Who the peer is by a certificate that was verified; accounts may take it as an identity.
+        self.certificate_name: str | None = None
+        self._handshake_since: float | None = None
 
     # -- what owners use ------------------------------------------------------------------------------------------
 
     def request(self, command: Command, timeout: float) -> asyncio.Future[Command]:
         """Send a request; the future brings its response, RequestTimeout or ConnectionLost."""
         if self.closed:
-            raise ConnectionLost(f"the connection to {self.peer} is closed")
+            why = f": {self.end_reason}" if self.end_reason else ""
+            raise ConnectionLost(f"the connection to {self.peer} is closed{why}")
         command.opaque, future = self._pending.add(timeout)
         self._put(encode_frame(command))
         return future
@@ -69,9 +83,10 @@ class Connection(Traffic, asyncio.Protocol):
         command.flag |= FLAG_ONEWAY
         self._put(encode_frame(command))
 
-    def reply(self, reply: Command | Frame) -> None:
-        """The late answer to a request whose handler returned None."""
+    def reply(self, reply: Command | Frame, request: Command, *, waited: bool = False) -> None:
+        """The late answer to a request whose handler returned None; `waited` when that was for a message."""
         self.in_flight -= 1
+        self._table.answered_late(request, reply, self._loop.time() - request.arrived, waited)
         self._put_frame(encode_frame(reply) if isinstance(reply, Command) else reply)
         if self._draining:
             self._registry.notice()
@@ -79,7 +94,7 @@ class Connection(Traffic, asyncio.Protocol):
     def drain(self) -> None:
         """Read no more requests; those that were read are still answered."""
         self._draining = True
-        self._stop_reading()
+        self.stop_reading()
 
     @property
     def unread_bytes(self) -> int:
@@ -89,45 +104,75 @@ class Connection(Traffic, asyncio.Protocol):
     @property
     def is_settled(self) -> bool:
         """Nothing is owed to the peer: every request that was read is answered."""
-        return self.closed or not (self.in_flight > 0 or self._backlog)
+        return self.closed or not (self.in_flight > 0 or self._backlog or self.awaits_turn)
+
+    # -- turns of the loop ------------------------------------------------------------------------------------------
+
+    def do_in_turns(self, request: Command, steps: Steps) -> Reply:
+        """The reply to a long request; None when its steps take more than one turn."""
+        return LongRequest(self, request, steps).begin()
+
+    def await_turn(self, go_on: Callable[[], object]) -> None:
+        self.awaits_turn = True
+        self.stop_reading()
+        self._registry.held.turns.wait(go_on)
+
+    def take_turn(self) -> None:
+        self.awaits_turn = False
+        if self.closed:
+            return
+        self._do_backlog()
+        self.close_damaged()
+        if self._draining:
+            self._registry.notice()
+        self.go_on_reading()
+
+    def _may_go_on(self) -> bool:
+        return not self.awaits_turn and (self.stalled_since is None or self.is_caller)
+
+    def _do_backlog(self) -> None:
+        if self._backlog and self._may_go_on():
+            waiting, self._backlog = self._backlog, []
+            self._handle(waiting)
 
     # -- what the event loop calls --------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport = cast(asyncio.Transport, transport)  # uvloop's is one by its methods only
         names = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        self.peer = self._pending.peer = peer_of(*names)
+        self.peer = self._pending.peer = self._named or peer_of(*names)
         self.last_active = self._loop.time()
         if self.is_caller:
             self._pending.on_overdue = self._overdue
         transport.set_write_buffer_limits(high=self._limits.write_pause_bytes)
         if (raw := transport.get_extra_info("socket")) is not None:
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if not self._registry.add(self):
-            self.abort(f"more than {self._registry.capacity} connections")
+        if (reason := self._registry.add(self)) is not None:
+            self.abort(reason)
 
     def pause_writing(self) -> None:
         self.stalled_since = self._loop.time()
         if not self.is_caller:
-            self._stop_reading()
+            self.stop_reading()
 
     def resume_writing(self) -> None:
         self.stalled_since = None
-        if self._backlog:
-            waiting, self._backlog = self._backlog, []
-            self._handle(waiting)
+        self._do_backlog()
         writable, self.on_writable = self.on_writable, []
         for callback in writable:
             callback()
         if self._draining:
             self._registry.notice()
-        elif self.stalled_since is None and not self._transport.is_closing():
-            self._transport.resume_reading()
+        else:
+            self.go_on_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
         self.end_reason = self.end_reason or str(exc or "closed by the peer")
         self._registry.discard(self)
+        if self._decoder.passed_limit:
+            self._registry.refused[self._decoder.passed_limit] += 1
+        self.release()
         self._out.clear()
         self._backlog.clear()
         self.on_writable.clear()
@@ -140,20 +185,56 @@ class Connection(Traffic, asyncio.Protocol):
                 events.error("callback failed", error, peer=self.peer)
 
     def expire(self, now: float) -> None:
-        """Close this connection when one of its three waits is over; called by the registry's scan."""
+        """Close this connection when one of its waits is over; called by the registry's scan."""
         limits = self._limits
         if self.stalled_since is not None and now - self.stalled_since > limits.write_stall_seconds:
             self.abort("the peer does not read its answers")
         elif self.frame_since is not None and now - self.frame_since > limits.frame_seconds:
             self.abort("a frame was begun and not finished")
+        elif self._handshake_since is not None and now - self._handshake_since > limits.handshake_seconds:
+            self._registry.refused["handshakes"] += 1
+            self.abort("a TLS handshake was begun and not finished")
         elif now - self.last_active > limits.idle_seconds:
             events.debug("connection idle", peer=self.peer)
             self.end_reason = IDLE
             self.close()
 
+    # -- what TLS calls -----------------------------------------------------------------------------------------------
+
+    def begin_handshake(self) -> None:
+        if self._handshake_since is None:
+            self._handshake_since = self._loop.time()
+
+    def begin_tls(
+        self, context: ssl.SSLContext, on_open: OnOpen, *, server_name: str | None = None, data: bytes = b""
+    ) -> None:
+        """Shake hands, as the one who calls `server_name` or as the one who is called; `data` was read already."""
+        self.begin_handshake()
+        TlsTransport(context, self._transport, self, on_open, server_name=server_name).begin(data)
+
+    def end_handshake(self, transport: asyncio.Transport, certificate_name: str | None) -> None:
+        """From here on it talks through `transport`."""
+        self._handshake_since = None
+        self._transport = transport
+        self.is_encrypted, self.certificate_name = True, certificate_name
+
+    def refuse(self, reason: str) -> None:
+        """Close, once what says why is out; one line in the log, whatever else ends it meanwhile."""
+        if not self.end_reason:
+            self.end_reason = reason
+            self._registry.refused["handshakes"] += 1
+            events.info("connection refused", peer=self.peer, reason=reason)
+        self._transport.close()
+
     def abort(self, reason: str) -> None:
         self.end_reason = reason
         super().abort(reason)
+
+    def drop(self, reason: str) -> None:
+        """Drop the connection, and what it holds of an unfinished frame, now: others need the room."""
+        self.abort(reason)
+        self._decoder.drop()
+        self.release()
 
     def _overdue(self, started: float) -> None:
         """A call that was made at `started` has had no answer in time. Closed at once: its caller may try again now."""
@@ -161,6 +242,11 @@ class Connection(Traffic, asyncio.Protocol):
             self.closed = True
             self.abort("a request had no answer, and nothing else came")
 
-    def _stop_reading(self) -> None:
+    def stop_reading(self) -> None:
         if not self._transport.is_closing():
             self._transport.pause_reading()
+
+    def go_on_reading(self) -> None:
+        """Unless there is another reason not to."""
+        if self._may_go_on() and not self._draining and not self._transport.is_closing():
+            self._transport.resume_reading()

@@ -7,6 +7,8 @@ A handler runs inline, in the read that brought its request. It returns
     None               no answer now: a oneway request, or the handler keeps (connection, request) and later calls
                        `connection.reply` exactly once
 A slow handler is a coroutine function; it runs as a task, and there is a bound on how many run at once.
+A long one is a generator function: it never waits, but has much to do. It yields where others may have a turn, and
+returns its answer; what its connection asks behind it is done after it (turns.py).
 
 Every request passes here, so this is compiled; and every handler is called in one place, whatever stands around it.
 """
@@ -14,15 +16,18 @@ Every request passes here, so this is compiled; and every handler is called in o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from sprocketmq.codes import ResponseCode
+from sprocketmq.codes import FLAG_ONEWAY, ResponseCode
 from sprocketmq.errors import BodyError, CommandError, RequestRefused
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
+from sprocketmq.remoting.answer_times import UNKNOWN, AnswerTimes
 
 if TYPE_CHECKING:
     from sprocketmq.remoting.connection import Connection
@@ -33,53 +38,121 @@ Frame: TypeAlias = bytes | list[bytes]
 Reply: TypeAlias = Command | Frame | None
 Handler: TypeAlias = Callable[["Connection", Command], Reply]
 SlowHandler: TypeAlias = Callable[["Connection", Command], Awaitable[Reply]]
-#: Raises RequestRefused when the peer may not make this request.
-Authorize: TypeAlias = Callable[["Connection", Command], None]
+Steps: TypeAlias = Generator[None, None, Reply]
+LongHandler: TypeAlias = Callable[["Connection", Command], Steps]
+_ONEWAY = int(FLAG_ONEWAY)
+
+
+Checks: TypeAlias = Generator[None, None, bool]
+
+
+class Authority:
+    """Says who may make a request. A class, for what is asked before every request is called without looking."""
+
+    def check(self, connection: Connection, request: Command) -> bool | Checks:
+        """True when the peer may make this request, else RequestRefused; False when it is told so later.
+
+        Where that takes long to find out: steps that do, and return the same.
+        """
+        raise NotImplementedError
+
+
+class Processor:
+    """The handler of one request code, and how long a body it may be given."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+        self.max_body = sys.maxsize
 
 
 class ProcessorTable:
     def __init__(self, *, max_slow: int = 256) -> None:
-        self.authorize: Authorize | None = None
-        self._handlers: dict[int, Handler] = {}
+        self.times = AnswerTimes()
+        self._response = 0  # the code of the last answer
+        self.authority: Authority | None = None
+        self.refused: Counter[str] = Counter()
+        self._processors: dict[int, Processor] = {}
         self._max_slow = max_slow
         self._slow: set[asyncio.Task[None]] = set()
 
     def add(self, code: int | Iterable[int], handler: Handler) -> None:
         for each in (code,) if isinstance(code, int) else code:
-            self._handlers[int(each)] = handler
+            self._processors[int(each)] = Processor(handler)
 
     def add_slow(self, code: int | Iterable[int], handler: SlowHandler) -> None:
         self.add(code, partial(self._start, handler))
 
+    def add_long(self, code: int | Iterable[int], handler: LongHandler) -> None:
+        self.add(code, lambda connection, request: connection.do_in_turns(request, handler(connection, request)))
+
     def guard(self, codes: Iterable[int], guard: Callable[[Handler], Handler]) -> None:
         """Put `guard` around the handlers of these codes, as far as they are there."""
         for code in codes:
-            if int(code) in self._handlers:
-                self._handlers[int(code)] = guard(self._handlers[int(code)])
+            if (processor := self._processors.get(int(code))) is not None:
+                processor.handler = guard(processor.handler)
+
+    def limit_body(self, code: int, most: int) -> None:
+        self._processors[code].max_body = most
 
     def codes(self) -> frozenset[int]:
-        return frozenset(self._handlers)
+        return frozenset(self._processors)
 
     def process(self, connection: Connection, request: Command) -> Frame | None:
         """The encoded answer to `request`; never raises: one bad request costs its sender one answer and no more."""
-        return self._answer(connection, request, self.authorize)
+        frame = self._answer(connection, request, self.authority)
+        if frame is not None:
+            # A code that was served is known. One that was refused may be a peer's invention, and would be a label.
+            code = request.code if self._response == 0 else self._known(request)
+            self.times.note(code, self._response, request.flag & _ONEWAY != 0)
+        return frame
 
     def handle(self, connection: Connection, request: Command) -> Frame | None:
         """The same for a request that the server makes of itself on behalf of a peer whom it has authorized."""
         return self._answer(connection, request, None)
 
-    def _answer(self, connection: Connection, request: Command, authorize: Authorize | None) -> Frame | None:
+    def answered_late(self, request: Command, reply: Command | Frame, seconds: float, waited: bool) -> None:
+        """`reply` left so long after `request` came; `waited` when that was for a message."""
+        self.times.late(self._known(request), reply.code if isinstance(reply, Command) else 0, seconds, waited)
+
+    def _known(self, request: Command) -> int:
+        return request.code if request.code in self._processors else UNKNOWN
+
+    def _answer(self, connection: Connection, request: Command, authority: Authority | None) -> Frame | None:
+        processor: Processor | None = self._processors.get(request.code)
         try:
-            handler = self._handlers.get(request.code)
-            if handler is None:
-                remark = f"request code {request.code} is not supported"
-                raise RequestRefused(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
-            if authorize is not None:
-                authorize(connection, request)
-            reply = handler(connection, request)
-            return encode_frame(reply) if isinstance(reply, Command) else reply
+            if processor is not None and len(request.body) > processor.max_body:
+                raise self._too_long(request, processor.max_body)
+            may = authority.check(connection, request) if authority is not None else True
+            if may is False:
+                return None
+            if may is True:
+                reply = self._call(processor, connection, request)
+            else:
+                reply = connection.do_in_turns(request, self._checked(may, processor, connection, request))
+            if isinstance(reply, Command):
+                self._response = reply.code
+                return encode_frame(reply)
+            self._response = 0  # handlers encode what went well, and nothing else
+            return reply
         except Exception as error:  # noqa: BLE001 - the edge: what went wrong becomes the answer
-            return encode_frame(refusal(request, error, connection))
+            refused = refusal(request, error, connection)
+            self._response = refused.code
+            return encode_frame(refused)
+
+    def _call(self, processor: Processor | None, connection: Connection, request: Command) -> Reply:
+        if processor is None:
+            remark = f"request code {request.code} is not supported"
+            raise RequestRefused(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
+        return processor.handler(connection, request)
+
+    def _checked(self, checks: Checks, processor: Processor | None, connection: Connection, request: Command) -> Steps:
+        may = yield from checks
+        return self._call(processor, connection, request) if may else None
+
+    def _too_long(self, request: Command, most: int) -> RequestRefused:
+        self.refused["bodies"] += 1
+        remark = f"a body of {len(request.body)} bytes, more than the {most} that this request may have"
+        return RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
 
     def _start(self, handler: SlowHandler, connection: Connection, request: Command) -> None:
         if len(self._slow) >= self._max_slow:
@@ -94,7 +167,7 @@ class ProcessorTable:
         except Exception as error:  # noqa: BLE001 - the same edge, for the task
             reply = refusal(request, error, connection)
         if reply is not None and not request.is_oneway:
-            connection.reply(reply)
+            connection.reply(reply, request)
 
 
 def refusal(request: Command, error: Exception, connection: Connection) -> Command:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import ssl as tls
 
+from sprocketmq.remoting.admin_access import Networks
 from sprocketmq.remoting.connection import Connection
 from sprocketmq.remoting.connections import ConnectionRegistry
 from sprocketmq.remoting.handlers import ProcessorTable
 from sprocketmq.remoting.limits import Limits
-from sprocketmq.remoting.peer import format_address
+from sprocketmq.remoting.peer import Peer, format_address
+from sprocketmq.remoting.proxy_protocol import ProxyGate
+from sprocketmq.remoting.tls.first_byte import Opening
+from sprocketmq.remoting.tls.service import ServerTls
 
 _BACKLOG = 1024
 
 
 class RemotingServer:
-    """Port 0 takes a free one; `port` tells which, once the server has started."""
+    """Port 0 takes a free one; `port` tells which, once the server has started.
+
+    `proxies` are those whose connections begin with a PROXY header.
+    """
 
     def __init__(
         self,
@@ -23,13 +29,17 @@ class RemotingServer:
         host: str = "0.0.0.0",
         port: int = 0,
         limits: Limits | None = None,
-        ssl: tls.SSLContext | None = None,
+        tls: ServerTls | None = None,
+        proxies: Networks | None = None,
     ) -> None:
         self.host = host
         self.port = port
         self.connections = ConnectionRegistry(limits or Limits())
+        #: Files that others of this process need, of those that it may open; None leaves them a quarter.
+        self.other_files: int | None = None
         self._handlers = handlers
-        self._ssl = ssl
+        self._proxies = proxies
+        self._tls = tls
         self._servers: list[asyncio.Server] = []
 
     @property
@@ -38,7 +48,7 @@ class RemotingServer:
 
     async def start(self) -> None:
         self.port = await self._listen(self.port)
-        self.connections.fit_to_descriptors()
+        self.connections.fit_to_process(self.other_files)
         self.connections.start()
 
     async def listen_also(self, port: int) -> None:
@@ -47,7 +57,7 @@ class RemotingServer:
 
     async def _listen(self, port: int) -> int:
         server = await asyncio.get_running_loop().create_server(
-            self._accept, self.host, port, ssl=self._ssl, backlog=_BACKLOG, reuse_address=True
+            self._accept, self.host, port, backlog=_BACKLOG, reuse_address=True
         )
         self._servers.append(server)
         listening: int = server.sockets[0].getsockname()[1]
@@ -67,5 +77,9 @@ class RemotingServer:
         await self.connections.close(grace)
         self.connections.stop()
 
-    def _accept(self) -> Connection:
-        return Connection(self._handlers, self.connections)
+    def _accept(self) -> asyncio.Protocol:
+        return ProxyGate(self._connection, self._proxies) if self._proxies else self._connection()
+
+    def _connection(self, peer: Peer | None = None) -> asyncio.Protocol:
+        connection = Connection(self._handlers, self.connections, peer=peer)
+        return connection if self._tls is None else Opening(connection, self._tls)

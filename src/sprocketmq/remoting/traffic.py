@@ -4,9 +4,11 @@
     read    every whole frame of a read is decoded and handled inline; the answers of that read leave in one write;
             damage ends the connection, but not before the whole frames in front of it are answered
     out     answers and requests of one turn of the loop are joined, in order, whoever writes them
+    turns   a read that has more to do than its share, or a request that is long, goes on in the turns that follow; what
+            came behind waits in `_backlog`
     bounds  a peer that does not read its answers is no longer read; what it sent already waits undone in `_backlog`,
             and when too much has piled up, the connection is dropped. The side that calls reads on: if both waited for
-            the other to read, neither would
+            the other to read, neither would. What all connections hold together is counted in `HeldBytes`
 
 Every message passes here, so this part of a connection is compiled.
 """
@@ -14,17 +16,27 @@ Every message passes here, so this part of a connection is compiled.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
+
+try:
+    import cython
+except ImportError:
+    from sprocketmq.hot import shadow as cython
 
 from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, ResponseCode
 from sprocketmq.errors import FrameError
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
+from sprocketmq.protocol.frame.decoder import MAX_HEADER_BYTES, FrameDecoder, encode_frame
 from sprocketmq.remoting.calls import PendingCalls
 from sprocketmq.remoting.handlers import Frame, ProcessorTable
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.peer import UNKNOWN_PEER, Peer
+from sprocketmq.remoting.turns import Turns
+
+if not cython.compiled:
+    from sprocketmq.hot.memory import ticks_ns
 
 events = Events("sprocketmq.remoting.connection")
 
@@ -34,25 +46,68 @@ _MANY_PARTS = 32
 #: Parts larger than this on average go to the kernel as they are; smaller ones are cheaper to join first.
 _LARGE_PART = 8192
 
+#: A frame of which so much is there, and more to come, is read in turns with others.
+_LARGE_FRAME = 65_536
+
 _ONEWAY, _RESPONSE = int(FLAG_ONEWAY), int(FLAG_RESPONSE)
+
+
+class HeldBytes:
+    """What all connections of a server hold for their peers. Who passes a limit has `make_room` called.
+
+    unfinished   of frames that have begun, and of them `strange`, of peers that have not made one request yet
+    unread       of answers, as they were when they were written: an estimate, for nobody says when they are read
+    turns        for whoever wants much of the loop's time
+    """
+
+    def __init__(self, max_unfinished: int, max_unread: int, make_room: Callable[[], object]) -> None:
+        self.unfinished = self.strange = self.unread = 0
+        self.max_unfinished = max_unfinished
+        self.max_strange = max_unfinished // 4
+        self.max_unread = max_unread
+        self.turns: Any = Turns()
+        self._make_room = make_room
+
+    def hold(self, grown: int, is_known: bool) -> None:
+        self.unfinished += grown
+        if not is_known:
+            self.strange += grown
+        if self.unfinished > self.max_unfinished or self.strange > self.max_strange:
+            self._make_room()
+
+    def write(self, grown: int) -> None:
+        self.unread += grown
+        if self.unread > self.max_unread:
+            self._make_room()
 
 
 class Traffic:
     """What a `Connection` is besides its life: who it is with, and what goes to and fro."""
 
-    def __init__(self, table: ProcessorTable, limits: Limits, is_caller: bool) -> None:
+    def __init__(self, table: ProcessorTable, limits: Limits, is_caller: bool, held: HeldBytes) -> None:
         self.peer: Peer = UNKNOWN_PEER
+        #: Who made the request at hand, where there are accounts; see `auth.session`.
+        self.session: Any = None
         self.in_flight = 0
         self.closed = False
         self.is_caller = is_caller
         self.last_active = 0.0
         self.frame_since: float | None = None
         self.stalled_since: float | None = None
+        #: It waits for its turn to go on; see turns.py.
+        self.awaits_turn = False
         self._limits = limits
         self._max_in_flight = limits.max_in_flight
         self._pause_bytes = limits.write_pause_bytes
+        self._max_unread = limits.write_max_bytes
+        self._share_ns = int(limits.read_share_seconds * 1e9)
         self._table = table
-        self._decoder = FrameDecoder(limits.max_frame_bytes)
+        self._decoder = FrameDecoder(limits.max_frame_bytes, MAX_HEADER_BYTES if is_caller else limits.max_header_bytes)
+        self._held = held
+        #: It has made a request that there is a handler for; where there are accounts, one that was rightly signed.
+        self.is_known = is_caller
+        self.unfinished = 0
+        self._unread = 0
         self._loop = asyncio.get_running_loop()
         self._pending = PendingCalls(self._loop)
         self._transport: asyncio.Transport = _NOT_CONNECTED
@@ -80,28 +135,79 @@ class Traffic:
         except FrameError as error:
             self.abort(str(error))
             return
-        if not self._decoder.pending:
+        pending = len(self._decoder._pending)
+        if pending == 0:
             self.frame_since = None
         elif commands or self.frame_since is None:
             self.frame_since = now
-        if self.stalled_since is None or self.is_caller:
+        if pending != self.unfinished:
+            grown = pending - self.unfinished
+            self.unfinished = pending
+            self._held.hold(grown, self.is_known)
+            if pending > _LARGE_FRAME and not self.is_caller:
+                self._held.turns.took(self, len(data))
+        if not self.awaits_turn and (self.stalled_since is None or self.is_caller):
             self._handle(commands)
         else:  # a loop may deliver one more read after the pause
             self._backlog.extend(commands)
+        if commands and not self.is_known:
+            self._meet(commands)
         if self._decoder.failure is not None:
+            self.close_damaged()
+
+    def close_damaged(self) -> None:
+        """Close when what was read is no frame, and the frames in front of it have been handled."""
+        if self._decoder.failure is not None and not self.awaits_turn:
             events.info("connection dropped", peer=self.peer, reason=self._decoder.failure)
             self.close()
 
+    def _meet(self, commands: list[Command]) -> None:
+        if self._table.authority is not None:
+            self.is_known = self.session is not None
+        else:
+            codes = self._table.codes()
+            self.is_known = any(command.code in codes for command in commands)
+        if self.is_known:
+            self._held.strange -= self.unfinished
+
+    def release(self) -> None:
+        """It holds nothing any more."""
+        self._held.hold(-self.unfinished, self.is_known)
+        self._held.write(-self._unread)
+        self.unfinished = self._unread = 0
+
+    def recount(self) -> int:
+        """What its peer has not read now."""
+        unread = 0 if self._transport.is_closing() else self._transport.get_write_buffer_size()
+        self._held.unread += unread - self._unread
+        self._unread = unread
+        return unread
+
     def _handle(self, commands: list[Command]) -> None:
+        began = ticks_ns()
         self._flush_due = True  # holds back the writes of the handlers: they join the answers of this read
+        last = len(commands) - 1
         for number in range(len(commands)):
             self._take(commands[number])
             if self._out_bytes > self._pause_bytes:
                 self._write()
-                if self.stalled_since is not None and not self.is_caller:
-                    self._backlog.extend(commands[number + 1 :])
-                    break
+            if self.is_caller or number == last:
+                continue
+            if ticks_ns() - began > self._share_ns and not self.awaits_turn:
+                self.await_turn(self.take_turn)
+            if self.awaits_turn or self.stalled_since is not None:
+                self._backlog.extend(commands[number + 1 :])
+                break
         self._flush()
+        self._table.times.settle(ticks_ns() - began)
+
+    def await_turn(self, go_on: Callable[[], object]) -> None:
+        """Read nothing and do nothing more before `go_on` is called, in a later turn of the loop."""
+        raise NotImplementedError
+
+    def take_turn(self) -> None:
+        """Go on with what waits."""
+        raise NotImplementedError
 
     def _take(self, command: Command) -> None:
         if command.flag & _RESPONSE:
@@ -111,6 +217,7 @@ class Traffic:
         if command.flag & _ONEWAY:
             return
         if frame is None:
+            command.arrived = self.last_active
             self.in_flight += 1
         elif type(frame) is bytes:  # as most are: here without `_put`, which a subclass of Python's must look up
             self._out.append(frame)
@@ -185,8 +292,13 @@ class Traffic:
             self._transport.writelines(out)
         else:
             self._transport.write(b"".join(out) if len(out) > 1 else out[0])
-        if self._transport.get_write_buffer_size() > self._limits.write_max_bytes:
+        unread = self._transport.get_write_buffer_size()
+        if unread > self._max_unread:
             self.abort("the peer does not read its answers")
+        elif unread != self._unread:
+            grown = unread - self._unread
+            self._unread = unread
+            self._held.write(grown)
 
 
 class _NotConnected(asyncio.Transport):

@@ -17,10 +17,10 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from sprocketmq.spark.one_line import one_line
 from sprocketmq.spark.options.options import Options
 from sprocketmq.spark.options.source import SOURCE_OPTIONS, SourceOptions, default_columns
 from sprocketmq.spark.schema import spark_schema
+from sprocketmq.spark.short_errors import one_line
 
 
 class RocketMQSource(DataSource):

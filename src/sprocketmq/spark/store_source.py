@@ -36,10 +36,10 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from sprocketmq.spark.compat import PushFilters
-from sprocketmq.spark.one_line import one_line
 from sprocketmq.spark.options.options import OptionError, Options
 from sprocketmq.spark.read.pushdown import Narrowing, narrow
 from sprocketmq.spark.schema import DEFAULT_COLUMNS, NULLS, TYPES, check_schema, record_columns, shaped, spark_schema
+from sprocketmq.spark.short_errors import one_line
 from sprocketmq.spark.worker.gc_tuning import settle
 
 if TYPE_CHECKING:

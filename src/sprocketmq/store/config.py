@@ -204,3 +204,15 @@ def default_mapped_queue_files() -> int:
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = soft if soft != resource.RLIM_INFINITY else os.sysconf("SC_OPEN_MAX")
     return max(16, min(limit // 4, 8192))
+
+
+#: Log files, indexes and tables that are being written come on top of what is open at the start.
+GROWTH_FILES = 128
+
+
+def open_files() -> int:
+    """Descriptors that this process has open; a guess where the system does not tell."""
+    try:
+        return sum(1 for _ in Path("/proc/self/fd").iterdir())
+    except OSError:
+        return 64

@@ -1,4 +1,4 @@
-"""Reading the store: searches by time and by key, single messages, figures of a queue. Pulls are in `getting`.
+"""Reading the store: searches by time and by key, single messages, figures of a queue. Pulls are in `pull/get.py`.
 
 Nothing here changes a file. Offsets of two kinds meet: a queue offset counts entries of one queue, a commit offset
 counts bytes of the log.
@@ -45,7 +45,7 @@ class Reader:
         queue = self._queues.find(topic, queue_id)
         return None if queue is None else queue.entry(queue_offset)
 
-    def bytes_at(self, commit_offset: int) -> memoryview | None:
+    def bytes_at(self, commit_offset: int) -> bytes | None:
         """The record that begins at a commit offset; None when none does."""
         head = self._log.bytes_at(commit_offset, 4)
         if head is None or not self._log.min_offset <= commit_offset < self._log.max_offset:
@@ -57,7 +57,7 @@ class Reader:
         data = self.bytes_at(commit_offset)
         if data is None or len(data) < 8:
             return None
-        record = whole_record(data)
+        record = whole_record(memoryview(data))
         return record if record is not None and record.commit_offset == commit_offset else None
 
     def message_at(self, commit_offset: int) -> Record | None:

@@ -3,7 +3,7 @@
     put -> CommitLog -> [flush] -> dispatch -> ConsumeQueue, Index -> readers
 
 The caller's thread owns everything but the flush, which has threads of its own. Under ASYNC_FLUSH a message is
-dispatched before `put` returns. Under SYNC_FLUSH, and with a transient buffer, `readable_offset` follows the disk:
+dispatched before `put` returns. Under SYNC_FLUSH, and with a transient buffer, `readable` follows the disk:
 `on_progress` is called on the flush thread when it has moved, and the owner then calls `dispatch_ready`.
 """
 
@@ -11,27 +11,33 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from contextlib import suppress
 
-from sprocketmq.errors import FlushFailed, StoreError
-from sprocketmq.protocol.record.record import BLANK, REASONS, WHOLE, Record
-from sprocketmq.store.config import StoreConfig, default_mapped_queue_files
+from sprocketmq.errors import FlushFailed
+from sprocketmq.protocol.record.record import Record
+from sprocketmq.store.config import GROWTH_FILES, StoreConfig, default_mapped_queue_files, open_files
 from sprocketmq.store.dispatch.dispatch import Dispatcher, OnDispatch
-from sprocketmq.store.files.checkpoint import Checkpoint, read_checkpoint
+from sprocketmq.store.files.checkpoint import Checkpoint
 from sprocketmq.store.files.deleted_topics import DeletedTopics, Deletion
-from sprocketmq.store.files.files import Clock, Disk, Files, SystemClock, can_pass
+from sprocketmq.store.files.files import Clock, Disk, Files, SystemClock
 from sprocketmq.store.files.map_cache import MapCache
-from sprocketmq.store.files.trouble import Trouble
-from sprocketmq.store.index.format import IndexHeader
+from sprocketmq.store.files.sigbus import guard_maps
 from sprocketmq.store.index.index import Index
 from sprocketmq.store.log.append import Appender, PutResult, PutStatus
+from sprocketmq.store.log.checkpoint_writer import CheckpointWriter
 from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.log.flush import LogFlusher, QueueFlusher
+from sprocketmq.store.log.held_queues import HeldQueues
+from sprocketmq.store.log.readable import ReadableLog, written_is_safe
 from sprocketmq.store.lookup import Reader
 from sprocketmq.store.pull.get import PullReader
+from sprocketmq.store.queue.deletion import TopicDeletion
 from sprocketmq.store.queue.ext import ExtTable
 from sprocketmq.store.queue.table import QueueTable
+from sprocketmq.store.recovery.cut import hide_behind
 from sprocketmq.store.recovery.recovery import Recovery, RecoveryReport
+from sprocketmq.store.recovery.rewrite import SYNC_FAILED, make_safe
 from sprocketmq.store.retention import Cleaner
 
 LOCAL_HOST = bytes([127, 0, 0, 1]) + (10911).to_bytes(4, "big")
@@ -45,15 +51,18 @@ class MessageStore:
     @classmethod
     def open(
         cls, config: StoreConfig, *, files: Files | None = None, clock: Clock | None = None,
-        store_host: bytes = LOCAL_HOST, background: bool = True,
+        store_host: bytes = LOCAL_HOST, background: bool = True, confirmed_only: bool = False,
     ) -> MessageStore:  # fmt: skip
         """Lock the directory, recover it, and take messages.
 
         `store_host` is the broker's address as records carry it. Without `background` nothing is flushed but by
-        `flush`; tests use that. Raises StoreLocked when another broker runs here.
+        `flush`; tests use that. With `confirmed_only` readers see the log as far as it was confirmed, see `readable`.
+        Raises StoreLocked when another broker runs here.
         """
         store = cls(config, files or Disk(), clock or SystemClock(), store_host)
         store._recover()
+        if confirmed_only:
+            store._hide_unconfirmed()
         store._start(background)
         return store
 
@@ -63,6 +72,7 @@ class MessageStore:
         self.clock = clock
         self._files = files
         self._lock = files.lock(self.layout.lock)
+        guard_maps((self.layout.root, *self.layout.commit_log_dirs))
         maps = MapCache(files, config.max_mapped_queue_files or default_mapped_queue_files())
         self._maps = maps
         self.log = CommitLog(files, maps, self.layout, config.mapped_file_size_commit_log, config.transient_buffer)
@@ -79,34 +89,29 @@ class MessageStore:
         self.appender = Appender(
             self, self.dispatcher, clock.now_ms, store_host, config.mapped_file_size_commit_log,
             config.max_message_size, config.max_topic_length, config.enabled_append_prop_crc,
-            not config.sync_flush and not config.transient_buffer,
+            written_is_safe(config),
         )  # fmt: skip
         self.log.appender = self.appender
         self.reader = Reader(self.log, self.queues, self.index, self.deleted.table)
         self.getter = PullReader(config, self.appender, self.log.view_of, self.log.file_size, self.queues.file_size)
         self.flusher = LogFlusher(files, self.log, config, self.fail)
-        self.queue_flusher = QueueFlusher(config, self._flush_queues, self.write_checkpoint, self.fail)
-        self.checkpoint = Checkpoint()
+        self.readable = ReadableLog(config, self.log, self.dispatcher, self.appender, self.flusher, self.fail)
+        self.held = HeldQueues(self.dispatcher, self.queues, self.log, self.readable.walk)
         self.report = RecoveryReport()
         self.boot_timestamp = clock.now_ms()
         self.failure: FlushFailed | None = None
-        self._full_indexes: list[tuple[str, int]] = []
-        self._queue_trouble = Trouble("a queue is not flushed")
-        self._stalled = False
         self._closed = False
         self.cleaner = Cleaner(
-            config,
-            files,
-            clock,
-            self.layout,
-            self.log,
-            self.queues,
-            self.index,
-            self.appender,
-            self.flusher,
+            config, files, clock, self.layout, self.log, self.queues, self.index, self.appender, self.flusher,
             self.has_failed,
-        )
+        )  # fmt: skip
         self.exts = self._make_exts()
+        self.checkpoints = CheckpointWriter(
+            files, self.layout, self.dispatcher, self.queues, self.held, self.exts, self.index, self.flusher,
+            self.readable, self.fail, self.has_failed,
+        )  # fmt: skip
+        self.write_checkpoint = self.checkpoints.write
+        self.queue_flusher = QueueFlusher(config, self.checkpoints.flush_queues, self.write_checkpoint, self.fail)
         self.put = self.appender.put
         self.put_batch = self.appender.put_batch
         self.get_message = self.getter.get_message
@@ -115,11 +120,9 @@ class MessageStore:
         config = self.config
         if not config.message_index_enable:
             return None
-        index = Index(
+        return Index(
             self._files, self._maps, self.clock, self.layout.index, config.max_hash_slot_num, config.max_index_num
         )
-        index.on_full = self._index_file_full
-        return index
 
     def _make_exts(self) -> ExtTable | None:
         config = self.config
@@ -141,7 +144,7 @@ class MessageStore:
 
     def _recover(self) -> None:
         try:
-            self.checkpoint = read_checkpoint(self._files, self.layout.checkpoint)
+            self.checkpoints.load()
             self.deleted.load()
             clean = not self._files.exists(self.layout.abort)
             recovery = Recovery(
@@ -149,10 +152,18 @@ class MessageStore:
                 self.deleted, clean, self.config.check_crc_on_recover,
             )  # fmt: skip
             self.report = recovery.run()
+            if not self.report.clean:
+                make_safe(self._files, self.layout, self.log, self.queues, self.report.start_offset)
             self.getter.check_below = self.report.end_offset
         except BaseException:
             self._lock.release()
             raise
+
+    def _hide_unconfirmed(self) -> None:
+        """Take the records back from the queues that not every replica was known to have."""
+        limit = min(self.checkpoint.confirm_offset, self.report.end_offset)
+        hide_behind(self._files, self.log, self.queues, self.dispatcher, limit)
+        self.readable.limit(limit)
 
     def _start(self, background: bool) -> None:
         end = self.report.end_offset
@@ -191,7 +202,8 @@ class MessageStore:
         if self.index is not None:
             self.index.sync(self.index.names[-1:])
         noted = self.write_checkpoint()
-        if noted and self.flushed_offset == self.dispatcher.dispatched_offset == self.log.max_offset:
+        whole = noted and not self.held
+        if whole and self.flushed_offset == self.dispatcher.dispatched_offset == self.log.max_offset:
             self.log.free_rest()
             self._files.remove(self.layout.abort)
             self._files.sync_dir(self.layout.root)
@@ -217,34 +229,16 @@ class MessageStore:
 
     def make_room(self, size: int) -> None:
         """Called by the appender."""
-        if self._stalled:
-            self.dispatch_ready()
+        self.readable.go_on()
         self.log.make_room(size)
 
     def dispatch_failed(self) -> None:
         """Called by the appender or the owner: what is safe in the log is dispatched when there is space again."""
-        self._stalled = True
-        self.appender.inline = False
-        self.appender.hold()
+        self.readable.stall()
 
     def dispatch_ready(self) -> None:
         """Dispatch what became readable since the last time; the owner's thread calls it. Raises StoreFull."""
-        readable = self.readable_offset
-        while self.dispatcher.dispatched_offset < readable:
-            at = self.dispatcher.dispatched_offset
-            base = self.log.base_of(at)
-            view = None if base is None else self.log.view_of(base)
-            if base is None or view is None:
-                raise StoreError(f"the log has no file for offset {at}")
-            end = min(readable - base, self.log.file_size)
-            kind = self.dispatcher.walk(view, base, at - base, end, False)
-            if kind == BLANK:
-                self.dispatcher.dispatched_offset = base + self.log.file_size
-            elif kind != WHOLE:
-                raise StoreError(f"no whole record at offset {self.dispatcher.dispatched_offset}: {REASONS[kind]}")
-        if self._stalled:
-            self._stalled = False
-            self.appender.inline = not self.config.sync_flush and not self.config.transient_buffer
+        self.readable.dispatch()
 
     # -- safety
 
@@ -252,12 +246,18 @@ class MessageStore:
     def flushed_offset(self) -> int:
         return self.flusher.flushed_offset
 
-    @property
-    def readable_offset(self) -> int:
-        """Up to here a reader may see the log: as far as the acknowledgements of this mode promise."""
-        if self.config.sync_flush:
-            return self.flusher.flushed_offset
-        return self.flusher.committed_offset if self.config.transient_buffer else self.appender.wrote_offset
+    def when_appended(self, hook: Callable[[], object] | None) -> None:
+        """Have `hook` called after every put, or nobody. It must be quick: the sender waits for it."""
+        wake = self.flusher.wake if self.config.sync_flush else None
+        if wake is None or hook is None:
+            self.appender.on_append = hook or wake
+            return
+
+        def both() -> None:
+            wake()
+            hook()
+
+        self.appender.on_append = both
 
     @property
     def on_progress(self) -> Callable[[], object] | None:
@@ -285,65 +285,16 @@ class MessageStore:
         self.failure = self.failure or failure
         self.appender.status = PutStatus.SERVICE_NOT_AVAILABLE
         _log.critical("%s", failure)
+        with suppress(OSError):  # it is for the next process on this machine, see `rewrite`
+            self._files.write_bytes(self.layout.abort, SYNC_FAILED, sync=False)
 
     def has_failed(self) -> bool:
         return self.failure is not None
 
-    def _flush_queues(self, least_pages: int) -> bool:
-        """Whether all that was due is durable now."""
-        try:
-            self.queues.flush(least_pages)
-            if self.exts is not None and least_pages == 0:
-                self.exts.sync()
-        except OSError as error:
-            if can_pass(error):
-                self._queue_trouble.begin(error)
-            else:
-                self.fail(FlushFailed(f"a queue could not be flushed: {error}; no more messages are taken"))
-            return False
-        self._queue_trouble.end()
-        return True
-
-    def _index_file_full(self, name: str, header: IndexHeader) -> None:
-        """A file that takes no more entries is flushed once; the checkpoint then vouches for it."""
-        self._full_indexes.append((name, header.end_timestamp))
-
-    def _flush_indexes(self) -> None:
-        """An index is vouched for after the messages in it, never before; files that recovery dropped are forgotten.
-
-        Called on the flush thread, without a lock, see `QueueTable.flush`: the owner appends to this one list.
-        """
-        if self.index is None:
-            return
-        safe = self.flusher.flushed_timestamp
-        listed = self._full_indexes.copy()
-        del self._full_indexes[: len(listed)]
-        full = [one for one in listed if one[0] in self.index.names]
-        ready = [one for one in full if one[1] <= safe]
-        self._full_indexes[:0] = full[len(ready) :]
-        if ready:
-            try:
-                self.index.sync([name for name, _timestamp in ready])
-            except OSError as error:
-                self._full_indexes[:0] = ready
-                if not can_pass(error):
-                    self.fail(FlushFailed(f"an index file could not be flushed: {error}; no more messages are taken"))
-                raise
-            self.checkpoint.index_msg_timestamp = ready[-1][1]
-
-    def write_checkpoint(self) -> bool:
-        """Flush queues and full index files, then note how far everything is safe; whether that is done.
-
-        Raises OSError, after which it may be tried again.
-        """
-        logics = self.dispatcher.store_timestamp
-        if not self._flush_queues(0) or self.failure is not None:
-            return False
-        self._flush_indexes()
-        self.checkpoint.physic_msg_timestamp = self.flusher.flushed_timestamp
-        self.checkpoint.logics_msg_timestamp = logics
-        self._files.write_bytes(self.layout.checkpoint, self.checkpoint.encode())
-        return True
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What is known to be safe; `write_checkpoint` flushes and writes it down."""
+        return self.checkpoints.checkpoint
 
     # -- topics and queues
 
@@ -353,6 +304,10 @@ class MessageStore:
     def min_offset(self, topic: str, queue_id: int) -> int:
         queue = self.queues.find(topic, queue_id)
         return 0 if queue is None else queue.min_offset
+
+    def files_needed(self) -> int:
+        """Descriptors that this process must leave to its store: those open now, maps to come, files that grow."""
+        return open_files() + self.queues.maps.room + GROWTH_FILES
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         queue = self.queues.find(topic, queue_id)
@@ -373,18 +328,15 @@ class MessageStore:
 
     def delete_topic(self, *topics: str) -> None:
         """Delete topics' queues. Their messages stay in the log until its files go, but never come back."""
-        deletion = Deletion(self.log.max_offset, self.appender.store_timestamp)
-        self.deleted.add(topics, deletion, self.log.min_offset)
-        for topic in topics:
-            self.queues.forget(topic)
-            if self.exts is not None:
-                self.exts.forget(topic)
-        if self._files.exists(self.layout.consume_queues):
-            self._files.sync_dir(self.layout.consume_queues)
+        deletion = self.deletion(*topics)
+        deletion.write()
+        deletion.finish()
+        deletion.sync()
 
-    def clean_unused_topics(self, keep: Collection[str]) -> list[str]:
-        """Delete the topics that are not among `keep`; returns their names."""
-        unused = [topic for topic in self.topics() if topic not in keep]
-        if unused:
-            self.delete_topic(*unused)
-        return unused
+    def deletion(self, *topics: str, at: Deletion | None = None) -> TopicDeletion:
+        """For an owner that does not wait for the disk: the steps one by one. `at` is where a master deleted them."""
+        return TopicDeletion(
+            topics, self.deleted, self.queues, self.exts, self._files, self.layout.consume_queues,
+            at or Deletion(self.log.max_offset, self.appender.store_timestamp), self.log.min_offset,
+            is_past=at is not None,
+        )  # fmt: skip

@@ -3,6 +3,7 @@
 parent -> child     slow SECONDS        every sync of a file takes so much longer
                     stop, or the end    stop cleanly; a parent that dies takes its broker along
 child -> parent     PORT                once, when it is ready
+                    slow                once for each, when syncs are so slow
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class BrokerProcess:
     def __init__(self, entries: Mapping[str, str]) -> None:
         self._entries = dict(entries)
         self._process: subprocess.Popen[str] | None = None
+        self._paused = False
 
     @property
     def port(self) -> int:
@@ -61,14 +63,21 @@ class BrokerProcess:
 
     def pause(self) -> None:
         """It answers nobody, and its connections stay open."""
+        self._paused = True
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
+        self._paused = False
         self._signal(signal.SIGCONT)
 
     def slow_disk(self, seconds: float) -> None:
-        """Every sync of a file takes so much longer; 0 makes the disk quick again."""
+        """Every sync of a file takes so much longer, from now on; 0 makes the disk quick again."""
+        if self._paused:
+            raise RuntimeError("a paused broker cannot be told to have a slow disk: resume it first")
         self._tell(f"slow {seconds}")
+        if self._process is not None and self.is_running:
+            assert self._process.stdout is not None
+            self._process.stdout.readline()
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process is not None and self.is_running:
@@ -82,6 +91,7 @@ class BrokerProcess:
 
     def _end(self) -> None:
         process, self._process = self._process, None
+        self._paused = False
         if process is None:
             return
         process.wait(_STOP_S)
@@ -116,6 +126,7 @@ async def _serve(entries: Mapping[str, str], syncs: _SlowSyncs) -> None:
     while line := (await asyncio.to_thread(sys.stdin.readline)).split():
         if line[0] == "slow":
             syncs.seconds = float(line[1])
+            print("slow", flush=True)
         else:
             break
     syncs.seconds = 0.0

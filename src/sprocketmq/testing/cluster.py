@@ -12,10 +12,11 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from sprocketmq.broker.broker import Broker
-from sprocketmq.config import from_properties
+from sprocketmq.config import from_properties, settings_of
 from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.server import Nameserver
 from sprocketmq.remoting.loop import loop_factory
+from sprocketmq.remoting.tls import TlsConfig
 
 T = TypeVar("T")
 
@@ -110,10 +111,12 @@ class EmbeddedCluster:
 
     async def _start(self, directory: Path) -> None:
         entries = {
+            **{key: value for key, value in self._conf.items() if key in settings_of(TlsConfig)},
             "bindAddress": LOOPBACK,
             "listenPort": "0",
             "kvConfigPath": str(directory / "namesrv" / "kvConfig.json"),
             "configStorePath": str(directory / "namesrv" / "namesrv.properties"),
+            "metricsExporterType": "DISABLE",  # its port is one for the machine, and a test is not alone on it
         }
         nameserver = Nameserver(from_properties(NameserverConfig, entries))
         await nameserver.start()
@@ -129,6 +132,8 @@ class EmbeddedCluster:
             "haListenPort": "0",
             "namesrvAddr": self.nameserver,
             "storePathRootDir": str(directory / "store"),
+            "brokerFastFailureEnable": "false",  # a machine that is busy with a test suite is not a broker that is
+            "metricsExporterType": "DISABLE",
             **self._conf,
         }
 

@@ -197,6 +197,8 @@ _BROKER: list[Step] = [
               masks=_RATE)),
     ask("statistics of nothing", Code.VIEW_BROKER_STATS_DATA, {"statsName": "TOPIC_PUT_NUMS", "statsKey": "Nothing"}),
     *both(ask("replication", Code.GET_BROKER_HA_STATUS, {})),
+    *both(ask("what a slave asks first", Code.EXCHANGE_BROKER_HA_INFO, {})),
+    *both(ask("request modes", Code.GET_ALL_MESSAGE_REQUEST_MODE, {})),
     *both(ask("flush offset of a master", Code.RESET_MASTER_FLUSH_OFFSET, {"masterFlushOffset": 0})),
     *both(ask("epochs", Code.GET_BROKER_EPOCH_CACHE, {})),
     *both(ask("cold data thresholds", Code.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, {}, b"G=100\nbad=x\n")),

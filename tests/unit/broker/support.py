@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ssl as tls
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.config import BrokerConfig
@@ -53,6 +55,7 @@ SMALL = {
     "maxIndexNum": "400",
     "brokerFastFailureEnable": "false",  # a slow machine is no reason to fail a test
     "syncFlushTimeout": "60000",  # nor is a slow disk
+    "metricsExporterType": "DISABLE",  # its port is one for the whole machine
 }
 
 
@@ -66,16 +69,21 @@ def make_broker(root: Path, clock: FakeClock | None = None, files: Files | None 
     return Broker(settings.current, settings.store, files=files, clock=clock)
 
 
+class Listening(Protocol):
+    @property
+    def address(self) -> str: ...
+
+
 class Caller:
     """One client, with a connection of its own. `notices` are the requests that the broker sent to it."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Listening, ssl: tls.SSLContext | None = None) -> None:
         self.notices: list[Command] = []
         self.table = ProcessorTable()
         self.table.add(
             RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, lambda _connection, request: self.notices.append(request)
         )
-        self.client = RemotingClient(self.table)
+        self.client = RemotingClient(self.table, ssl=ssl)
         self._address = broker.address
 
     async def __call__(

@@ -16,7 +16,7 @@ from tests.unit.broker.support import Caller, bodies, make_broker
 from sprocketmq.broker.cluster.addresses import own_address, packed_host
 from sprocketmq.broker.periodic import Periodic
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.errors import ConfigError, ConnectFailed, StoreCorrupt, StoreLocked
+from sprocketmq.errors import ConfigError, ConnectFailed, FlushFailed, StoreCorrupt, StoreLocked
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.registration import RegisterBrokerBody
 from sprocketmq.protocol.command import Command
@@ -37,6 +37,15 @@ async def test_a_second_start_goes_on_where_the_first_ended(start_broker: StartB
     await caller.send(body=b"3")
     assert bodies(await caller.pull()) == [b"0", b"1", b"2", b"3"]
     await caller.client.close(grace=0.1)
+
+
+async def test_it_is_ready_while_it_serves_and_its_store_takes_messages(start_broker: StartBroker) -> None:
+    broker = await start_broker()
+    assert broker.unready() == []
+    broker.store.fail(FlushFailed("commitlog/0: no space"))
+    assert broker.unready() == ["the store takes no messages: commitlog/0: no space"]
+    await broker.stop()
+    assert broker.unready()[0] == "starting or stopping"
 
 
 async def test_one_directory_has_one_broker(start_broker: StartBroker, tmp_path: Path) -> None:
@@ -168,7 +177,7 @@ async def test_every_nameserver_hears_of_the_broker_its_topics_and_its_end(
         await asyncio.wait_for(nameserver.heard.wait(), 60)
         assert nameserver.topics() == {"fresh"}  # what changed, and that alone
         nameserver.heard.clear()
-    broker.topics.delete("fresh")
+    await broker.topics.delete("fresh")
     await asyncio.wait_for(nameservers[0].heard.wait(), 60)
     assert "fresh" not in nameservers[0].topics()
     assert "TBW102" in nameservers[0].topics()
@@ -232,8 +241,8 @@ async def test_filters_are_made_ready_after_the_start_beside_the_loop(
         threads.append(threading.current_thread().name)
         loop.call_soon_threadsafe(compiled.set)
 
-    monkeypatch.setattr("sprocketmq.broker.broker.compile_sql", compile_beside)
-    monkeypatch.setattr("sprocketmq.broker.broker._WARMING_SECONDS", 0)
+    monkeypatch.setattr("sprocketmq.broker.background_jobs.compile_sql", compile_beside)
+    monkeypatch.setattr("sprocketmq.broker.background_jobs._WARMING_SECONDS", 0)
     broker = await start_broker(enablePropertyFilter="true")
     caller = Caller(broker)
     assert (await caller.send()).code == ResponseCode.SUCCESS

@@ -47,7 +47,7 @@ def test_every_setting_is_explained_and_read_back() -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("brokerRole", "SLAVE"), ("brokerRole", "KING"), ("brokerName", ""), ("brokerId", "-1"), ("listenPort", "x")],
+    [("brokerRole", "KING"), ("brokerName", ""), ("brokerId", "-1"), ("listenPort", "x")],
 )
 def test_what_cannot_be_used_names_its_key(key: str, value: str) -> None:
     with pytest.raises(ConfigError, match=key):

@@ -82,6 +82,13 @@ def test_consuming_what_is_not_there_yet_says_so(cluster: EmbeddedCluster) -> No
     assert (result.exit_code, "not there yet" in result.stderr) == (0, True)
 
 
+def test_what_is_behind_the_end_of_an_expression_is_told(cluster: EmbeddedCluster) -> None:
+    sprocket(cluster.nameserver, "send", "cli-sql", "x")
+    for expression, is_told in (("a is null", False), ("a is null b", True)):
+        result = sprocket(cluster.nameserver, "consume", "cli-sql", "-e", "--sql", expression)
+        assert (result.exit_code, "ends before 'b'" in result.stderr) == (0, is_told)
+
+
 def test_failures_say_what_to_do_next(cluster: EmbeddedCluster) -> None:
     offline = sprocket("127.0.0.1:1", "topic", "list")
     assert isinstance(offline.exception, SprocketError)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 from click.testing import CliRunner, Result
@@ -11,6 +13,7 @@ from sprocketmq.cli.cluster_options import CountCommand, advice, run_client
 from sprocketmq.client.errors import Refused
 from sprocketmq.client.options import ClientOptions
 from sprocketmq.codes import ResponseCode
+from sprocketmq.spark.options.connection import CONNECTION_OPTIONS
 
 
 @click.command(cls=CountCommand)
@@ -59,3 +62,69 @@ def test_hints_of_refusals() -> None:
     assert "--access-key" in advice(Refused(ResponseCode.NO_PERMISSION, "the topic may not be written"))
     assert advice(Refused(ResponseCode.NO_PERMISSION, "flushDiskType cannot be changed while the broker runs")) == ""
     assert "--nameserver" in advice(Refused(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, None))
+
+
+def test_spark_gets_the_same_by_its_own_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its clients are made in other processes: secrets are read here, and TLS is settings instead of a context."""
+    monkeypatch.setenv("SPROCKET_CONFIG", "none")
+    (tmp_path / "secret").write_text("s3cret\n")
+    found: list[dict[str, str]] = []
+
+    @click.command()
+    @cluster_options.connection_options
+    def job(connecting: dict[str, object]) -> None:
+        found.append(cluster_options.spark_options_of(connecting))
+
+    words = ["--access-key", "ada", "--secret-key-file", str(tmp_path / "secret"), "--tls-ca", "ca.pem"]
+    for arguments in (words, [*words, "--no-tls"], ["--tls", "--tls-no-verify", "--namespace", "eu"], []):
+        assert CliRunner().invoke(job, arguments, env={"SPROCKET_NAMESPACE": None}).exit_code == 0
+    keys = {"accessKey": "ada", "secretKey": "s3cret"}
+    assert found == [
+        {**keys, "tls": "true", "tlsCaFile": "ca.pem"}, keys,
+        {"namespace": "eu", "tls": "true", "tlsVerify": "false"}, {},
+    ]  # fmt: skip
+    assert {name for each in found for name in each} <= set(CONNECTION_OPTIONS)
+
+
+def test_a_command_that_is_started_is_told_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its environment: every word about the cluster that the one which starts it was given, flags as well."""
+    monkeypatch.setenv("SPROCKET_CONFIG", "none")
+    told: list[dict[str, str]] = []
+
+    @click.command()
+    @cluster_options.cluster_options
+    def starting(options: ClientOptions) -> None:
+        told.append(cluster_options.environment_of(click.get_current_context()))
+
+    @click.command()
+    @cluster_options.connection_options
+    def started(connecting: dict[str, object]) -> None:
+        click.echo(cluster_options.spark_options_of(connecting))
+
+    (tmp_path / "secret").write_text("s3cret")
+    keys = ["--access-key", "ada", "--secret-key-file", str(tmp_path / "secret"), "--namespace", "eu"]
+    for words in ([*keys, "--tls", "--tls-no-verify", "--tls-no-check-hostname"], ["--no-tls"], []):
+        begun = CliRunner().invoke(starting, ["-n", "host:1", *words])
+        assert begun.exit_code == 0, begun.output
+        by_words, by_environment = CliRunner().invoke(started, words), CliRunner().invoke(started, env=told[-1])
+        assert by_environment.exit_code == 0, by_environment.output
+        assert by_environment.stdout == by_words.stdout
+    assert "host:1" not in "".join(told[0].values())
+    assert told[1:] == [{"SPROCKET_TLS": "false"}, {}]
+
+
+URL = "rocketmqs://key:s%40cret@host:1?namespace=ours"
+
+
+def test_a_nameserver_s_url_says_how_to_reach_it() -> None:
+    options = cluster_options.options_of({"nameserver": URL})
+    assert (options.nameservers, options.namespace, options.ssl is not None) == (("host:1",), "ours", True)
+    assert options.credentials is not None
+    assert (options.credentials.access_key, options.credentials.secret_key) == ("key", "s@cret")
+
+
+def test_what_is_given_by_an_option_counts_more_than_the_url() -> None:
+    given = {"nameserver": URL, "access_key": "other", "secret_key": "more", "namespace": "theirs", "tls": False}
+    options = cluster_options.options_of(given)
+    assert options.credentials is not None
+    assert (options.credentials.access_key, options.namespace, options.ssl) == ("other", "theirs", None)

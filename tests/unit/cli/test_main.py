@@ -28,8 +28,27 @@ def outcome(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
         (("send",), 2, "TOPIC"),
         (("topic", "list", "--access-key", "a"), 2, "secret key"),
         (("topic", "list", "--nameserver", "127.0.0.1:1"), 1, "`sprocket up`"),
-        (("consume", "t", "--group", "g", "--nameserver", "127.0.0.1:1"), 1, "`sprocket up`"),
+        (("consume", "t", "--group", "g", "--nameserver", "127.0.0.1:1", "--timeout", "0"), 1, "`sprocket up`"),
+        (("-n", "127.0.0.1:1", "topic", "list"), 2, "options stand behind the command, as in `sprocket topic list -n"),
         (("send", "t", "", "--nameserver", "127.0.0.1:1"), 2, "body"),
+        (("send", "bad topic", "x"), 2, "Invalid value for TOPIC: the topic 'bad topic' has other characters"),
+        (("send", "t", "--file", "/nowhere"), 2, "Invalid value for --file: File '/nowhere' does not exist"),
+        (("send", "t", "x", "--delay", "soon"), 2, "Invalid value for '--delay': 'soon' is not a number"),
+        (("send", "t", "x", "--property", "p"), 2, "Invalid value for --property: 'p' is not KEY=VALUE"),
+        (("send", "t", "x", "--tag", "a||b"), 2, "Invalid value for --tag: 'a||b'"),
+        (("topic", "create", "t", "--attribute", "p"), 2, "Invalid value for --attribute: 'p' is not KEY=VALUE"),
+        (("consume", "t", "-c", "few"), 2, "'--count': 'few' is not a whole number"),
+        (("consume", "t", "--from", "dawn"), 2, "Invalid value for --from: 'dawn' is not first, last"),
+        (("consume", "t", "--group", "g", "--from", "-3"), 2, "Invalid value for --from: -3 is for reading without"),
+        (("consume", "t", "--group", "g!"), 2, "Invalid value for --group: the group 'g!' has other characters"),
+        (("consume", "t!"), 2, "Invalid value for TOPIC: the topic 't!' has other characters"),
+        (("consume", "t", "-f", "%W"), 2, "Invalid value for --format: '%W' means nothing"),
+        (("inspect", "frame", "/nowhere"), 2, "File '/nowhere' does not exist"),
+        (("certs", "init", "--dir", "/proc/x"), 1, "sprocket: /proc/x: No such file or directory"),
+        (("user", "list", "--store", "/nowhere"), 2, "Invalid value for --store: Directory '/nowhere' does not exist"),
+        (("up", "--nameserver-port", "99999"), 2, "'--nameserver-port': 99999 is not in the range"),
+        (("nameserver", "--port", "-1"), 2, "'--port': -1 is not in the range"),
+        (("broker", "--port", "x"), 2, "'--port': 'x' is not a whole number"),
     ],
 )
 def test_one_line_that_says_what_to_do(
@@ -75,7 +94,12 @@ def reads(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[str, cli
 
 #: They change something, or run until they are stopped, and have nothing to tell but that.
 SILENT = {
-    "up", "nameserver", "broker", "version", "filter", "completion", "mqadmin", "profile set", "profile use",
+    "certs client",
+    "certs init",
+    "certs server",
+    "up", "nameserver", "controller", "broker", "version", "filter", "completion", "mqadmin", "profile set",
+    "dashboard",
+    "profile use",
     "profile remove",
 }  # fmt: skip
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.certificates import KEY_PASSWORD, Certificates
 
 from sprocketmq.client import InvalidName, Producer, PullConsumer, PushConsumer, sync
 from sprocketmq.client.cluster.identity import client_id, unique_key
@@ -51,6 +52,21 @@ def test_tls_in_a_url(url: str, is_tls: bool) -> None:
     assert context is ClientOptions.of(url).ssl  # so that clients with one URL share their connections
     if context is not None:
         assert context.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_our_own_certificate_in_a_url(certificates: Certificates) -> None:
+    own = f"tls_cert={certificates.client.cert}&tls_key={certificates.client.key}"
+    lenient = ClientOptions.of(f"rocketmqs://a:1?tls_ca={certificates.ca}&{own}&tls_check_hostname=false").ssl
+    assert lenient is not None
+    assert (lenient.check_hostname, lenient.verify_mode) == (False, ssl.CERT_REQUIRED)
+    locked = f"tls_cert={certificates.locked.cert}&tls_key={certificates.locked.key}&tls_key_password="
+    assert ClientOptions.of(f"rocketmqs://a:1?{locked}{KEY_PASSWORD}").ssl is not None
+    with pytest.raises(ConfigError, match="does not open it"):
+        ClientOptions.of(f"rocketmqs://a:1?{locked}another")
+    with pytest.raises(ConfigError, match="without its certificate"):
+        ClientOptions.of("rocketmqs://a:1?tls_key=x")
+    with pytest.raises(ConfigError, match=r"/nowhere.pem: No such file"):
+        ClientOptions.of("rocketmqs://a:1?tls_ca=/nowhere.pem")
 
 
 def test_tls_that_trusts_whom_it_is_told(certificate: tuple[Path, Path]) -> None:

@@ -73,7 +73,7 @@ class Caller:
 async def nameserver(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Nameserver]:
     config = NameserverConfig(
         bind_address="127.0.0.1", listen_port=0, kv_config_path=tmp_path / "kvConfig.json",
-        config_store_path=tmp_path / "namesrv.properties",
+        config_store_path=tmp_path / "namesrv.properties", metrics_prom_exporter_port=0,
     )  # fmt: skip
     nameserver = Nameserver(config, clock=clock)
     await nameserver.start()

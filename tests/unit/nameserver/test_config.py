@@ -6,11 +6,12 @@ from pathlib import Path
 from sprocketmq.config import from_properties, settings_of, to_properties
 from sprocketmq.nameserver.config import NameserverConfig
 
-PAGE = Path(__file__).parents[3] / "docs" / "nameserver.md"
+DOCS = Path(__file__).parents[3] / "docs"
+PAGES = DOCS / "nameserver.md", DOCS / "tls.md"
 
 
 def test_every_setting_is_explained() -> None:
-    written = set(re.findall(r"`(\w+)`", PAGE.read_text()))
+    written = {word for page in PAGES for word in re.findall(r"`([\w.]+)`", page.read_text())}
     assert settings_of(NameserverConfig).keys() <= written
 
 

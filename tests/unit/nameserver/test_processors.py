@@ -110,6 +110,18 @@ async def test_a_broker_is_gone_when_its_connection_is(call: Caller, nameserver:
     assert (await call(RequestCode.GET_ROUTEINFO_BY_TOPIC, topic="orders")).code == ResponseCode.TOPIC_NOT_EXIST
 
 
+async def test_a_scan_that_fails_is_not_the_last(nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise KeyError("nobody expects it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(nameserver, "expire", fail)
+        with pytest.raises(KeyError):
+            nameserver._scan()
+    assert nameserver._timer is not None
+    assert nameserver._timer.when() > asyncio.get_running_loop().time()
+
+
 async def test_a_silent_broker_is_dropped(call: Caller, nameserver: Nameserver, clock: FakeClock) -> None:
     broker = Caller(nameserver)
     await broker.register(heartbeatTimeoutMillis=5000)

@@ -10,12 +10,12 @@ from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.settings import NameserverSettings
 
 
-def test_changes_outlive_a_restart(tmp_path: Path) -> None:
+async def test_changes_outlive_a_restart(tmp_path: Path) -> None:
     config = NameserverConfig(config_store_path=tmp_path / "namesrv.properties")
     settings = NameserverSettings(config)
     settings.load()
-    settings.update({"orderMessageEnable": "true"})
-    settings.update({"scanNotActiveBrokerInterval": "100"})
+    await settings.update({"orderMessageEnable": "true"})
+    await settings.update({"scanNotActiveBrokerInterval": "100"})
     again = NameserverSettings(config)
     again.load()
     assert again.current.order_message_enable
@@ -35,10 +35,10 @@ def test_the_stored_file_cannot_set_what_may_not_be_changed(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "key", ["configStorePath", "kvConfigPath", "bindAddress", "adminAllowFrom", "logFile", "nosuch"]
 )
-def test_paths_and_addresses_cannot_be_changed(tmp_path: Path, key: str) -> None:
+async def test_paths_and_addresses_cannot_be_changed(tmp_path: Path, key: str) -> None:
     settings = NameserverSettings(NameserverConfig(config_store_path=tmp_path / "namesrv.properties"))
     with pytest.raises(ConfigError, match=key):
-        settings.update({"enableTopicList": "false", key: "/tmp/x"})
+        await settings.update({"enableTopicList": "false", key: "/tmp/x"})
     assert settings.current.enable_topic_list, "all or nothing"
     assert not (tmp_path / "namesrv.properties").exists()
 
@@ -47,6 +47,18 @@ def test_nothing_that_can_be_changed_names_a_path_or_an_address() -> None:
     assert all(row.kind not in (str, Path) for row in settings_of(NameserverConfig).values() if row.runtime)
 
 
-def test_no_key_at_all() -> None:
+async def test_no_key_at_all() -> None:
     with pytest.raises(ConfigError, match="no key"):
-        NameserverSettings(NameserverConfig()).update({})
+        await NameserverSettings(NameserverConfig()).update({})
+
+
+async def test_a_change_that_cannot_be_kept_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = NameserverSettings(NameserverConfig(config_store_path=tmp_path / "namesrv.properties"))
+
+    def fail(*_arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sprocketmq.remoting.running_settings.replace_file", fail)
+    with pytest.raises(OSError, match="No space"):
+        await settings.update({"enableTopicList": "false"})
+    assert settings.current.enable_topic_list

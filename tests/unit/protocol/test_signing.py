@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.signatures import is_signed
 
-from sprocketmq.protocol.signing import SECURITY_TOKEN, SIGNATURE, is_signed, sign, signed_content, with_signature
+from sprocketmq.protocol.signing import SECURITY_TOKEN, SIGNATURE, sign, signed_content, with_signature
 
 CASES = json.loads((Path(__file__).parents[2] / "data" / "golden" / "hashes.json").read_text())["aclSignatures"]
 

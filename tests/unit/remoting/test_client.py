@@ -4,11 +4,12 @@ import asyncio
 import socket
 
 import pytest
+from tests.loop_clock import LoopClock
 
 from sprocketmq.errors import ConnectFailed, RequestTimeout
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
-from sprocketmq.remoting import ProcessorTable, RemotingClient, RemotingServer
+from sprocketmq.remoting import Connection, ProcessorTable, RemotingClient, RemotingServer
 
 from .conftest import StartServer
 from .wire import until
@@ -55,6 +56,25 @@ async def test_a_lost_connection_is_made_again_on_demand(start_server: StartServ
     assert (await client.call(server.address, Command(1), 60)).code == 0
 
 
+async def test_a_connection_that_is_lost_before_anybody_has_it(
+    start_server: StartServer, client: RemotingClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed may still take it. What is asked on it would have no answer, and no error either."""
+    server, make = await start_server(echo_table()), client._open
+
+    async def lost(address: str) -> Connection:
+        made = await make(address)
+        made.abort("it ended")
+        await until(lambda: made.closed)
+        return made
+
+    with monkeypatch.context() as patched:
+        patched.setattr(client, "_open", lost)
+        with pytest.raises(ConnectFailed, match="it ended"):
+            await client.connect(server.address)
+    assert (await client.call(server.address, Command(1), 60)).code == 0
+
+
 async def test_after_a_failure_the_address_rests(client: RemotingClient) -> None:
     port, began = free_port(), asyncio.get_running_loop().time()
     address = f"127.0.0.1:{port}"
@@ -74,15 +94,31 @@ async def test_after_a_failure_the_address_rests(client: RemotingClient) -> None
     await server.stop()
 
 
-async def test_rests_grow_up_to_a_bound(client: RemotingClient) -> None:
-    address = f"127.0.0.1:{free_port()}"
+async def rests(client: RemotingClient, address: str) -> list[float]:
     lengths = []
     for _ in range(8):
         with pytest.raises(ConnectFailed):
             await client.connect(address)
         lengths.append(client._rests[address].length)
         client._rests[address].until = 0
-    assert lengths == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
+    return lengths
+
+
+async def test_rests_grow_up_to_a_bound(client: RemotingClient) -> None:
+    assert await rests(client, "nonsense") == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
+
+
+async def test_where_nobody_listens_rests_stay_short(client: RemotingClient) -> None:
+    """So that a server that is starting is found soon, by a client that waits for it."""
+    assert await rests(client, f"127.0.0.1:{free_port()}") == [0.05, 0.1, *[0.2] * 6]
+
+
+async def test_what_will_not_pass_by_itself_says_so(client: RemotingClient) -> None:
+    for address, is_lasting in (("nonsense", True), (f"127.0.0.1:{free_port()}", False)):
+        for _ in range(2):  # also of an address that rests
+            with pytest.raises(ConnectFailed) as caught:
+                await client.connect(address)
+            assert caught.value.is_lasting is is_lasting
 
 
 async def test_an_address_that_is_none(client: RemotingClient) -> None:
@@ -157,16 +193,17 @@ async def test_a_connection_whose_request_has_no_answer_is_replaced(
 
 
 async def test_a_slow_answer_on_a_connection_that_lives_costs_only_its_request(
-    start_server: StartServer, client: RemotingClient
+    start_server: StartServer, client: RemotingClient, loop_clock: LoopClock
 ) -> None:
     table = echo_table()
     table.add(2, lambda _connection, _request: None)
     server = await start_server(table)
     first = await client.connect(server.address)
-    slow = asyncio.ensure_future(client.call(server.address, Command(2), 0.3))
-    while not slow.done():
-        await client.call(server.address, Command(1), 60)
-        await asyncio.sleep(0.01)
+    slow = asyncio.ensure_future(client.call(server.address, Command(2), 3))
+    await asyncio.sleep(0)
+    loop_clock.advance(2)
+    await client.call(server.address, Command(1), 60)
+    loop_clock.advance(2)
     with pytest.raises(RequestTimeout):
         await slow
     assert client.connected(server.address) is first

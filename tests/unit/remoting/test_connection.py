@@ -87,7 +87,7 @@ async def test_a_parked_request_is_answered_later_and_out_of_order(start_server:
     first = await peer.read()
     assert only(server).in_flight == 1
     connection, request = service.parked.pop()
-    connection.reply(request.reply(0, "woken"))
+    connection.reply(request.reply(0, "woken"), request)
     second = await peer.read()
     assert first is not None
     assert second is not None
@@ -104,7 +104,7 @@ async def test_too_many_waiting_requests_are_answered_busy(start_server: StartSe
     assert answer is not None
     assert (answer.code, answer.opaque) == (ResponseCode.SYSTEM_BUSY, 3)
     connection, request = service.parked[0]
-    connection.reply(request.reply(0))
+    connection.reply(request.reply(0), request)
     assert await peer.read() is not None
     await peer.write(Command(PARK, opaque=4), Command(ECHO, opaque=5))
     refused = await peer.read()
@@ -145,7 +145,7 @@ async def test_an_earlier_deadline_is_kept_while_a_later_one_waits(
     with pytest.raises(RequestTimeout):
         await connection.call(Command(PARK), 0.02)
     server_side, request = service.parked[0]
-    server_side.reply(request.reply(0, "in time"))
+    server_side.reply(request.reply(0, "in time"), request)
     assert (await long).remark == "in time"
 
 
@@ -169,7 +169,7 @@ async def test_a_lost_connection_fails_what_waits_and_tells_its_owner(
     with pytest.raises(ConnectionLost):
         connection.request(Command(ECHO), 1)
     connection.send(Command(ECHO))  # as on a broken wire: nothing happens
-    service.parked[0][0].reply(b"")
+    service.parked[0][0].reply(b"", Command(PARK))
 
 
 async def test_one_faulty_callback_does_not_silence_the_others(
@@ -226,7 +226,7 @@ async def test_promised_answers_beyond_the_bound_drop_the_peer(start_server: Sta
     dropped = asyncio.Event()
     only(server).on_closed.append(lambda _: dropped.set())
     for connection, request in service.parked:
-        connection.reply(request.reply(0, body=bytes(100_000)))
+        connection.reply(request.reply(0, body=bytes(100_000)), request)
     await asyncio.wait_for(dropped.wait(), 60)
     assert len(server.connections) == 0
     peer.close()

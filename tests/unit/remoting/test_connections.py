@@ -17,5 +17,5 @@ async def test_connections_leave_descriptors_to_others(
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (open_files, open_files))
     registry = ConnectionRegistry(Limits(max_connections=allowed))
-    registry.fit_to_descriptors()
+    registry.fit_to_process()
     assert registry.capacity == capacity

@@ -11,6 +11,8 @@ from sprocketmq.codes import FLAG_ONEWAY, RequestCode, ResponseCode
 from sprocketmq.errors import BodyError, CommandError, RequestRefused
 from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import Connection, ProcessorTable, RemotingClient, Reply
+from sprocketmq.remoting.answer_times import UNKNOWN
+from sprocketmq.remoting.handlers import Authority
 
 
 def raising(error: Exception) -> ProcessorTable:
@@ -70,16 +72,21 @@ async def test_an_answer_that_cannot_be_encoded_is_a_bug_too(start_server: Start
     assert answer.code == ResponseCode.SYSTEM_ERROR
 
 
-async def test_authorize_comes_before_the_handler(start_server: StartServer, client: RemotingClient) -> None:
+async def test_authority_comes_before_the_handler(start_server: StartServer, client: RemotingClient) -> None:
     table = raising(AssertionError("must not run"))
 
-    def authorize(connection: Connection, _request: Command) -> None:
-        raise RequestRefused(ResponseCode.NO_PERMISSION, f"no account for {connection.peer.host}")
+    class Refusing(Authority):
+        def check(self, connection: Connection, _request: Command) -> bool:
+            raise RequestRefused(ResponseCode.NO_PERMISSION, f"no account for {connection.peer.host}")
 
-    table.authorize = authorize
+    table.authority = Refusing()
     server = await start_server(table)
     answer = await client.call(server.address, Command(RequestCode.SEND_MESSAGE), 60)
     assert (answer.code, answer.remark) == (ResponseCode.NO_PERMISSION, "no account for 127.0.0.1")
+    for made_up in (30_001, 30_002, 30_003):
+        await client.call(server.address, Command(made_up), 60)
+    refused = int(ResponseCode.NO_PERMISSION)
+    assert {kind[:2] for kind in table.times.kinds} == {(10, refused), (UNKNOWN, refused)}, "peers name no label"
 
 
 async def test_slow_handlers_run_beside_each_other_up_to_a_bound(start_server: StartServer) -> None:

@@ -19,3 +19,14 @@ def test_uvloop_is_used_where_it_is_installed() -> None:
 def test_without_uvloop_asyncio_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvloop", None)
     assert loop.run(kind_of_loop()) == "asyncio"
+
+
+def test_other_threads_do_not_keep_the_loop_for_long() -> None:
+    """5 ms, Python's own, is what everyone would feel of each table that is saved."""
+    before = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(0.005)
+        loop.run(kind_of_loop())
+        assert sys.getswitchinterval() <= 0.001
+    finally:
+        sys.setswitchinterval(before)

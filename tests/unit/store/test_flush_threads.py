@@ -15,7 +15,7 @@ from tests.unit.store.support import FakeClock, bodies, open_store, put, small
 from tests.unit.store.test_retention import MeteredDisk
 
 from sprocketmq.store.config import FlushDiskType
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.files import Disk, DiskFile
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore
 
@@ -43,6 +43,26 @@ class ScarceDisk(BrokenDisk):
     def _check(self) -> None:
         if self.scarce is not None:
             raise OSError(self.scarce, "made to fail")
+
+
+class DeletingDisk(Disk):
+    """Somebody deletes the topic at the moment when `when` is about to be synced."""
+
+    when = "nothing"
+    delete: Callable[[], object]
+
+    def open(self, path: Path, *, writable: bool = True) -> DiskFile:
+        self._look(path)
+        return super().open(path, writable=writable)
+
+    def sync_dir(self, path: Path) -> None:
+        self._look(path)
+        super().sync_dir(path)
+
+    def _look(self, path: Path) -> None:
+        if str(path).endswith(self.when):
+            self.when = "nothing"
+            self.delete()
 
 
 def open_eager(root: Path, disk: Disk, **settings: Any) -> MessageStore:
@@ -103,6 +123,28 @@ def test_a_queue_that_was_not_flushed_for_want_of_descriptors_is_flushed_later(t
     disk.syncs.clear()
     assert store.write_checkpoint()
     assert len({path for path in disk.syncs if "consumequeue" in str(path)}) == 5
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "consumequeue/T/0/00000000000000000000", "consumequeue/T/0", "consumequeue/T",
+        "consumequeue_ext/T/0/00000000000000000000", "consumequeue_ext/T/0", "consumequeue_ext/T",
+    ],
+)  # fmt: skip
+def test_a_topic_that_is_deleted_while_its_queues_are_flushed_is_no_failure(tmp_path: Path, when: str) -> None:
+    disk = DeletingDisk()
+    store = open_store(tmp_path, files=disk, enable_consume_queue_ext=True)
+    disk.delete = lambda: store.delete_topic("T")
+    put(store)
+    put(store, topic="U")
+    store.flush()
+    disk.when = when
+    assert store.write_checkpoint()
+    assert disk.when == "nothing", "it was deleted"
+    assert store.failure is None
+    assert put(store, topic="U").status == PutStatus.PUT_OK
     store.close()
 
 
@@ -195,6 +237,17 @@ def test_after_a_failed_queue_sync_room_on_the_disk_changes_nothing(tmp_path: Pa
         store.cleaner.run()
         assert put(store).status == PutStatus.SERVICE_NOT_AVAILABLE
     store.abandon()
+
+
+def test_what_nobody_woke_the_thread_for_is_flushed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_eager(tmp_path, Disk(), **SYNC)
+    monkeypatch.setattr(store.flusher._wake, "set", lambda: None)
+    end = put(store).end_offset
+    assert store.flusher.wait(end, int(PATIENCE * 1000))
+    monkeypatch.undo()
+    store.close()
 
 
 def test_two_flushes_at_once_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

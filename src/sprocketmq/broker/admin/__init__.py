@@ -13,8 +13,7 @@
     halves        half messages that were given up
     refusals      what this broker has not: answered with a reason
 
-`CHANGES` is the one table of what changes something; such requests are taken from this machine, and from the networks
-that `adminAllowFrom` lists.
+Who may ask what is in `auth.request_table`.
 """
 
 from __future__ import annotations
@@ -36,50 +35,9 @@ from sprocketmq.broker.admin.runtime_info import FigureProcessors
 from sprocketmq.broker.admin.store_files import FileProcessors
 from sprocketmq.broker.admin.topics import TopicProcessors
 from sprocketmq.broker.admin.unsupported import RefusalProcessors
-from sprocketmq.codes import RequestCode
 
 if TYPE_CHECKING:
     from sprocketmq.broker.broker import Broker
-
-CHANGES = frozenset(
-    {
-        RequestCode.UPDATE_AND_CREATE_TOPIC,
-        RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
-        RequestCode.UPDATE_BROKER_CONFIG,
-        RequestCode.UPDATE_AND_CREATE_ACL_CONFIG,
-        RequestCode.DELETE_ACL_CONFIG,
-        RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG,
-        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
-        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST,
-        RequestCode.DELETE_SUBSCRIPTIONGROUP,
-        RequestCode.DELETE_TOPIC_IN_BROKER,
-        RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
-        RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,
-        RequestCode.CONSUME_MESSAGE_DIRECTLY,
-        RequestCode.CLONE_GROUP_OFFSET,
-        RequestCode.CLEAN_UNUSED_TOPIC,
-        RequestCode.RESUME_CHECK_HALF_MESSAGE,
-        RequestCode.DELETE_EXPIRED_COMMITLOG,
-        RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN,
-        RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON,
-        RequestCode.SET_MESSAGE_REQUEST_MODE,
-        RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC,
-        RequestCode.ADD_BROKER,
-        RequestCode.REMOVE_BROKER,
-        RequestCode.RESET_MASTER_FLUSH_OFFSET,
-        RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG,
-        RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG,
-        RequestCode.SET_COMMITLOG_READ_MODE,
-        RequestCode.AUTH_CREATE_USER,
-        RequestCode.AUTH_UPDATE_USER,
-        RequestCode.AUTH_DELETE_USER,
-        RequestCode.AUTH_CREATE_ACL,
-        RequestCode.AUTH_UPDATE_ACL,
-        RequestCode.AUTH_DELETE_ACL,
-        RequestCode.POP_ROLLBACK,
-    }
-)
-"""Requests that change something, whoever answers them."""
 
 
 def register(broker: Broker) -> None:
@@ -87,7 +45,7 @@ def register(broker: Broker) -> None:
     table, store, clock = broker.table, broker.store, broker.clock
     topics, groups, offsets, stats = broker.topics, broker.groups, broker.offsets, broker.stats
     TopicProcessors(
-        broker.settings, store, topics, offsets, stats, broker.pulls, broker.registration, broker.mappings
+        broker.settings, store, topics, offsets, stats, broker.deletions, broker.registration, broker.mappings
     ).add_to(table)  # fmt: skip
     GroupProcessors(groups, offsets, stats).add_to(table)
     ConnectionProcessors(broker.producers, broker.consumers).add_to(table)
@@ -106,13 +64,11 @@ def register(broker: Broker) -> None:
         broker.settings, store, stats, broker.pressure, broker.acks, broker.kinds.schedule,
         FallBehind(store, offsets, clock), clock, broker.figures,
     ).add_to(table)  # fmt: skip
-    FileProcessors(store, topics, offsets, broker.consumers).add_to(table)
-    ReplicationProcessors(store, offsets, broker.kinds.schedule, broker.kinds.timer).add_to(table)
+    FileProcessors(store, topics, offsets, broker.consumers, broker.deletions).add_to(table)
+    ReplicationProcessors(
+        store, offsets, broker.kinds.schedule, broker.kinds.timer, broker.kinds.assignments, broker.replication,
+        broker.roles, broker.registration, clock,
+    ).add_to(table)  # fmt: skip
     HalfMessageProcessors(store, broker.kinds.halves, broker.kinds.checks).add_to(table)
     RocksDBProcessors().add_to(table)
     RefusalProcessors().add_to(table)
-
-
-def guard(broker: Broker) -> None:
-    """Let only those change things who may; called when every part has added its processors."""
-    broker.table.guard(CHANGES, broker.settings.current.access().guard)

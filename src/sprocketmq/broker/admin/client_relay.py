@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from sprocketmq.auth.guard import check_stored
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.group_members import Client, ConsumerTable
 from sprocketmq.broker.tables.groups import GroupTable
@@ -28,7 +29,8 @@ from sprocketmq.protocol.headers.client import (
 )
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.ids import decode_offset_message_id
-from sprocketmq.remoting import Connection, ProcessorTable, Reply
+from sprocketmq.protocol.record.record import Record
+from sprocketmq.remoting import Connection, Handler, ProcessorTable, Reply
 from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.admin.client_relay")
@@ -51,6 +53,7 @@ class RelayProcessors:
     def add_to(self, table: ProcessorTable) -> None:
         table.add_slow(RequestCode.GET_CONSUMER_RUNNING_INFO, self.running_info)
         table.add_slow(RequestCode.CONSUME_MESSAGE_DIRECTLY, self.consume)
+        table.guard([RequestCode.CONSUME_MESSAGE_DIRECTLY], self._of_its_topic)
         table.add_slow(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, self.status)
 
     async def running_info(self, _connection: Connection, request: Command) -> Reply:
@@ -61,13 +64,25 @@ class RelayProcessors:
     async def consume(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(ConsumeMessageDirectlyResultRequestHeader, request.ext_fields)
         client = self._client(header.consumer_group, header.client_id)
-        record = self._message(header.msg_id)
+        commit_offset = self._message(header.msg_id).commit_offset
+        record = bytes(self._store.reader.bytes_at(commit_offset) or b"")
         events.info(
             "message consumed directly", group=header.consumer_group, client=client.client_id, message=header.msg_id,
             peer=connection.peer,
         )  # fmt: skip
         ext_fields = to_ext_fields(self._completed(header))
         return await self._relay(client, request, Command(request.code, ext_fields=ext_fields, body=record))
+
+    def _of_its_topic(self, handler: Handler) -> Handler:
+        """`handler`, for those who may read the topic of the message; asked before its task begins."""
+
+        def checked(connection: Connection, request: Command) -> Reply:
+            if connection.session is not None:
+                header = from_ext_fields(ConsumeMessageDirectlyResultRequestHeader, request.ext_fields)
+                check_stored(connection, request, self._message(header.msg_id).topic)
+            return handler(connection, request)
+
+        return checked
 
     def _completed(
         self, header: ConsumeMessageDirectlyResultRequestHeader
@@ -82,12 +97,12 @@ class RelayProcessors:
             group_sys_flag=None if group is None else group.group_sys_flag,
         )
 
-    def _message(self, message_id: str | None) -> bytes:
+    def _message(self, message_id: str | None) -> Record:
         _host, commit_offset = decode_offset_message_id(message_id or "")
-        reader = self._store.reader
-        if reader.message_at(commit_offset) is None:
+        message = self._store.reader.message_at(commit_offset)
+        if message is None:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"no message {message_id}")
-        return bytes(reader.bytes_at(commit_offset) or b"")
+        return message
 
     def _client(self, group: str, client_id: str | None) -> Client:
         """The client of that id; any of the group when none is asked for."""

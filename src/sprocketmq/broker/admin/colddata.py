@@ -31,7 +31,7 @@ class ColdDataProcessors:
         table.add(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, self.update)
         table.add(RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG, self.remove)
         table.add(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, self.info)
-        table.add(RequestCode.SET_COMMITLOG_READ_MODE, self.set_read_mode)
+        table.add_slow(RequestCode.SET_COMMITLOG_READ_MODE, self.set_read_mode)
 
     def update(self, connection: Connection, request: Command) -> Reply:
         """The body is a properties file of groups and bytes. What is no number is passed over, as in RocketMQ."""
@@ -65,7 +65,7 @@ class ColdDataProcessors:
         }
         return request.reply(body=orjson.dumps(body))
 
-    def set_read_mode(self, connection: Connection, request: Command) -> Reply:
+    async def set_read_mode(self, connection: Connection, request: Command) -> Reply:
         fields = request.ext_fields or {}
         mode = fields.get("READ_AHEAD_MODE", "")
         if not mode.removeprefix("-").isdecimal():
@@ -73,7 +73,7 @@ class ColdDataProcessors:
         if mode not in _READ_AHEAD:
             remark = f"READ_AHEAD_MODE {mode} is neither 0, read ahead, nor 1, do not"
             raise RequestRefused(ResponseCode.INVALID_PARAMETER, remark)
-        self._settings.update({"dataReadAheadEnable": _READ_AHEAD[mode]}, self._clock.now_ms())
+        await self._settings.update({"dataReadAheadEnable": _READ_AHEAD[mode]}, self._clock.now_ms())
         events.info("read-ahead set", enabled=_READ_AHEAD[mode], peer=connection.peer)
         return request.reply(ResponseCode.SUCCESS, f"set commitlog readahead mode success, mode: {mode}")
 

@@ -35,21 +35,23 @@ class GroupProcessors:
         self._stats = stats
 
     def add_to(self, table: ProcessorTable) -> None:
-        table.add(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, self.put)
-        table.add(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, self.put_list)
-        table.add(RequestCode.DELETE_SUBSCRIPTIONGROUP, self.delete)
+        table.add_slow(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, self.put)
+        table.add_slow(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, self.put_list)
+        table.add_slow(RequestCode.DELETE_SUBSCRIPTIONGROUP, self.delete)
         table.add(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, self.all)
         table.add(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, self.get)
-        table.add(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, self.forbid)
+        table.add_slow(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, self.forbid)
 
-    def put(self, connection: Connection, request: Command) -> Reply:
+    async def put(self, connection: Connection, request: Command) -> Reply:
         config = codec.decode(SubscriptionGroupConfig, request.body)
-        self._put([self._checked(config)], connection.peer)
+        special = self._stats.special
+        with special.making(special.group_ms, names.is_system_group(config.group_name)):
+            await self._put([self._checked(config)], connection.peer)
         return request.reply()
 
-    def put_list(self, connection: Connection, request: Command) -> Reply:
+    async def put_list(self, connection: Connection, request: Command) -> Reply:
         configs = codec.decode(SubscriptionGroupList, request.body).group_config_list
-        self._put([self._checked(config) for config in configs], connection.peer)
+        await self._put([self._checked(config) for config in configs], connection.peer)
         return request.reply()
 
     def _checked(self, config: SubscriptionGroupConfig) -> SubscriptionGroupConfig:
@@ -61,16 +63,16 @@ class GroupProcessors:
         current = None if known is None else known.attributes
         return replace(config, attributes=altered(GROUP_ATTRIBUTES, current, config.attributes))
 
-    def _put(self, configs: list[SubscriptionGroupConfig], peer: Peer) -> None:
-        self._groups.put_all(configs)
+    async def _put(self, configs: list[SubscriptionGroupConfig], peer: Peer) -> None:
+        await self._groups.put_all(configs)
         for config in configs:
             events.info("group put", group=config.group_name, peer=peer)
 
-    def delete(self, connection: Connection, request: Command) -> Reply:
+    async def delete(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(DeleteSubscriptionGroupRequestHeader, request.ext_fields)
         if names.is_system_group(header.group_name):
             raise _refused(f"{header.group_name} is a group of the system")
-        known = self._groups.delete(header.group_name)
+        known = await self._groups.delete(header.group_name)
         if header.clean_offset:
             self._offsets.forget_group(header.group_name)
             self._offsets.saver.soon()
@@ -95,11 +97,11 @@ class GroupProcessors:
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"no group {group}")
         return request.reply(body=codec.encode(config))
 
-    def forbid(self, connection: Connection, request: Command) -> Reply:
+    async def forbid(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(UpdateGroupForbiddenRequestHeader, request.ext_fields)
         group, topic = header.group, header.topic
         if header.readable is not None:
-            self._groups.forbid(group, topic, PERM_READ, forbidden=not header.readable)
+            await self._groups.forbid(group, topic, PERM_READ, forbidden=not header.readable)
             events.info(
                 "group permission set", group=group, topic=topic, readable=header.readable, peer=connection.peer
             )

@@ -8,7 +8,7 @@ must then be online; so it was done before RocketMQ 5.
 
 from __future__ import annotations
 
-from sprocketmq.broker.pull.processors import PullProcessors
+from sprocketmq.broker.pull.wiring import PullProcessors
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.group_members import ConsumerGroup, ConsumerTable
 from sprocketmq.broker.tables.groups import GroupTable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sprocketmq.broker.tables.group_members import ConsumerTable
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.broker.tables.subscriptions import GroupSubscription, matches
+from sprocketmq.broker.tables.topic_deletions import TopicDeletions
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -27,17 +28,19 @@ MAX_ENTRIES = 10_000
 
 class FileProcessors:
     def __init__(
-        self, store: MessageStore, topics: TopicTable, offsets: ConsumerOffsets, consumers: ConsumerTable
-    ) -> None:
+        self, store: MessageStore, topics: TopicTable, offsets: ConsumerOffsets, consumers: ConsumerTable,
+        deletions: TopicDeletions,
+    ) -> None:  # fmt: skip
         self._store = store
         self._topics = topics
         self._offsets = offsets
         self._consumers = consumers
+        self._deletions = deletions
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add(RequestCode.QUERY_CONSUME_QUEUE, self.query_queue)
         table.add(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, self.clean_expired_queues)
-        table.add(RequestCode.CLEAN_UNUSED_TOPIC, self.clean_unused_topics)
+        table.add_slow(RequestCode.CLEAN_UNUSED_TOPIC, self.clean_unused_topics)
         table.add(RequestCode.DELETE_EXPIRED_COMMITLOG, self.delete_expired_log)
 
     # -- a queue's entries --------------------------------------------------------------------------------------------
@@ -94,9 +97,12 @@ class FileProcessors:
         events.info("expired queues cleaned", queues=count, peer=connection.peer)
         return request.reply()
 
-    def clean_unused_topics(self, connection: Connection, request: Command) -> Reply:
-        own = {topic for topic in self._store.topics() if names.is_system_topic(topic)}
-        gone = self._store.clean_unused_topics(own | self._topics.configs.keys())
+    async def clean_unused_topics(self, connection: Connection, request: Command) -> Reply:
+        known = self._topics.configs
+        gone = [topic for topic in self._store.topics() if topic not in known and not names.is_system_topic(topic)]
+        with self._topics.closed(gone):
+            if gone:
+                await self._deletions.delete(gone)
         events.info("unused topics cleaned", topics=",".join(gone), peer=connection.peer)
         return request.reply()
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from sprocketmq.broker.admin.attributes import TOPIC_ATTRIBUTES, altered, parse
 from sprocketmq.broker.cluster.registration import Registration
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.pull.processors import PullProcessors
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.static_topic.mappings import QueueMappings
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
+from sprocketmq.broker.tables.topic_deletions import TopicDeletions
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -47,14 +47,14 @@ MAX_QUEUES = 65_535
 class TopicProcessors:
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, offsets: ConsumerOffsets, stats: Stats,
-        pulls: PullProcessors, registration: Registration, mappings: QueueMappings,
+        deletions: TopicDeletions, registration: Registration, mappings: QueueMappings,
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
         self._topics = topics
         self._offsets = offsets
         self._stats = stats
-        self._pulls = pulls
+        self._deletions = deletions
         self._registration = registration
         self._mappings = mappings
 
@@ -72,8 +72,10 @@ class TopicProcessors:
 
     async def create(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(CreateTopicRequestHeader, request.ext_fields)
-        self._put([self._checked(_config_in(header))], connection.peer)
-        await self._registration.announce()
+        special = self._stats.special
+        with special.making(special.topic_ms, names.is_system_topic(header.topic)):
+            await self._put([self._checked(_config_in(header))], connection.peer)
+            await self._registration.announce()
         return request.reply()
 
     async def create_static(self, connection: Connection, request: Command) -> Reply:
@@ -84,14 +86,15 @@ class TopicProcessors:
         if detail.topic != config.topic_name:
             raise _refused(f"the mapping is of {detail.topic or '?'}, not of {config.topic_name}")
         self._mappings.put(detail, force=header.force is True)
-        self._topics.put(config)
+        await self._mappings.saver.saved()
+        await self._topics.put(config)
         events.info("static topic put", topic=detail.topic, epoch=detail.epoch, peer=connection.peer)
         await self._registration.announce()
         return request.reply()
 
     async def create_list(self, connection: Connection, request: Command) -> Reply:
         body = codec.decode(CreateTopicListRequestBody, request.body)
-        self._put([self._checked(config) for config in body.topic_config_list], connection.peer)
+        await self._put([self._checked(config) for config in body.topic_config_list], connection.peer)
         await self._registration.announce()
         return request.reply()
 
@@ -125,10 +128,10 @@ class TopicProcessors:
         if is_system and self._settings.current.validate_system_topic_when_update_topic:
             raise _refused(f"{topic} is a topic of the system")
 
-    def _put(self, configs: list[TopicConfig], peer: Peer) -> None:
+    async def _put(self, configs: list[TopicConfig], peer: Peer) -> None:
         changed = [config for config in configs if config != self._topics.get(config.topic_name)]
         if changed:
-            self._topics.put_all(changed)
+            await self._topics.put_all(changed)
         for config in configs:
             events.info(
                 "topic put", topic=config.topic_name, read_queues=config.read_queue_nums,
@@ -139,8 +142,13 @@ class TopicProcessors:
         topic = from_ext_fields(DeleteTopicRequestHeader, request.ext_fields).topic
         self._check_name(topic)
         topics = [*self._pop_retry_topics(topic), topic]
-        for each in topics:
-            self._delete(each)
+        with self._topics.closed(topics):
+            if queued := [each for each in topics if self._store.queues.of_topic(each)]:
+                await self._deletions.delete(queued)
+            for each in topics:
+                self._forget(each)
+            await self._topics.delete(*topics)
+        await self._mappings.saver.saved()
         await self._offsets.saver.saved()  # else a topic of this name would go on where this one ended
         for each in topics:
             events.info("topic deleted", topic=each, peer=connection.peer)
@@ -154,12 +162,7 @@ class TopicProcessors:
         named = [names.pop_retry_topic(group, topic, separator=between) for group in groups for between in "_+"]
         return [name for name in named if self._topics.get(name) is not None]
 
-    def _delete(self, topic: str) -> None:
-        for queue_id in self._store.queues.of_topic(topic):
-            self._pulls.long_polls.wake(topic, queue_id)
-        if self._store.queues.of_topic(topic):
-            self._store.delete_topic(topic)
-        self._topics.delete(topic)
+    def _forget(self, topic: str) -> None:
         self._mappings.delete(topic)
         self._offsets.forget_topic(topic)
         self._stats.forget_topic(topic)
@@ -172,6 +175,7 @@ class TopicProcessors:
             data_version=self._topics.data_version,
             topic_queue_mapping_detail_map=self._mappings.details,
             mapping_data_version=self._mappings.data_version,
+            deleted_topics=self._store.deleted.table,
         )
         return request.reply(body=codec.encode(body))
 

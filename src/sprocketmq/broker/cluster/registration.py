@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from zlib import crc32
 
+from sprocketmq.broker.roles import Role, Roles
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.static_topic.mappings import QueueMappings
 from sprocketmq.broker.tables.topics import TopicTable
@@ -24,8 +25,12 @@ from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWra
 from sprocketmq.protocol.bodies.registration import RegisterBrokerBody
 from sprocketmq.protocol.bodies.topic import PERM_READ, PERM_WRITE, TopicConfig
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.header import to_ext_fields
-from sprocketmq.protocol.headers.nameserver import RegisterBrokerRequestHeader, UnRegisterBrokerRequestHeader
+from sprocketmq.protocol.header import from_ext_fields, to_ext_fields
+from sprocketmq.protocol.headers.nameserver import (
+    RegisterBrokerRequestHeader,
+    RegisterBrokerResponseHeader,
+    UnRegisterBrokerRequestHeader,
+)
 from sprocketmq.remoting import RemotingClient
 
 events = Events("sprocketmq.broker.registration")
@@ -34,15 +39,22 @@ events = Events("sprocketmq.broker.registration")
 _PATIENCE_SECONDS = 3.0
 #: Retry soon after a failure: a nameserver that was just started should not wait half a minute.
 _RETRY_SECONDS = 2.0
+#: A slave that does not know its master yet asks again so soon.
+_LOOK_SECONDS = 0.5
+#: RocketMQ takes a haMasterAddress of fewer characters for none.
+_SHORTEST_ADDRESS = 6
 
 
 class Registration:
     """`address` is what clients are told, `ha_address` what slaves are."""
 
-    def __init__(self, settings: Settings, topics: TopicTable, mappings: QueueMappings, client: RemotingClient) -> None:
+    def __init__(
+        self, settings: Settings, topics: TopicTable, mappings: QueueMappings, client: RemotingClient, roles: Roles
+    ) -> None:
         self.address = ""
         self.ha_address = ""
         self._settings = settings
+        self._roles = roles
         self._topics = topics
         self._mappings = mappings
         self._client = client
@@ -79,6 +91,9 @@ class Registration:
 
     async def register_all(self) -> None:
         self._changed.clear()
+        if self._roles.current.role is Role.FENCED:
+            self._all_due = True
+            return
         await self._everywhere(lambda name: self._register(name, self._topics.configs))
 
     async def announce(self) -> None:
@@ -92,6 +107,10 @@ class Registration:
 
     async def _register_changes(self, timeout: float | None = None) -> None:
         changed, self._changed = self._changed, {}
+        if self._roles.current.role is Role.FENCED:  # nobody is to look for it here before it has a role
+            self._all_due = True
+            self._wake.clear()
+            return
         topics = self._topics.configs if self._all_due else changed
         self._all_due = False
         self._wake.clear()
@@ -112,19 +131,32 @@ class Registration:
 
     async def _run(self) -> None:
         while True:
-            await self._rest()
-            async with self._turn:
-                await self._register_changes()
+            try:
+                await self._rest()
+                async with self._turn:
+                    await self._register_changes()
+            except Exception as error:  # noqa: BLE001 - without this task the nameservers forget the broker
+                events.error("registration failed", error)
+                self._all_due = True
+                await asyncio.sleep(_RETRY_SECONDS)
 
     async def _rest(self) -> None:
         """Until the next registration is due, or a topic changes."""
-        period = min(max(self._settings.current.register_name_server_period / 1000, 10), 60)
         try:
-            async with asyncio.timeout(_RETRY_SECONDS if self._failing else period):
+            async with asyncio.timeout(self._pause()):
                 await self._wake.wait()
         except TimeoutError:
             self._all_due = True
         self._wake.clear()
+
+    def _pause(self) -> float:
+        standing = self._roles.current
+        if self._failing:
+            return _RETRY_SECONDS
+        unknown = standing.is_slave and not (standing.master_address and standing.ha_address)
+        if unknown and not self._settings.current.enable_controller_mode:
+            return _LOOK_SECONDS
+        return min(max(self._settings.current.register_name_server_period / 1000, 10), 60)
 
     async def _everywhere(self, act: Callable[[str], Awaitable[None]], timeout: float | None = None) -> None:
         async def attempt(name: str) -> None:
@@ -135,6 +167,9 @@ class Registration:
             except (RemotingError, TimeoutError) as error:
                 if name not in self._failing:
                     events.warning("nameserver not reached", address=name, reason=error)
+                self._failing.add(name)
+            except Exception as error:  # noqa: BLE001 - an answer that nobody expected, say: it is tried again
+                events.error("registration failed", error, address=name)
                 self._failing.add(name)
 
         await asyncio.gather(*(attempt(name) for name in self.nameservers))
@@ -147,7 +182,7 @@ class Registration:
             broker_addr=self.address,
             cluster_name=config.broker_cluster_name,
             ha_server_addr=self.ha_address,
-            broker_id=config.broker_id,
+            broker_id=self._roles.current.broker_id,
             enable_acting_master=False,
             compressed=config.compressed_register,
             body_crc32=crc32(body) & 0x7FFFFFFF,
@@ -156,6 +191,16 @@ class Registration:
         response = await self._client.call(nameserver, request, config.register_broker_timeout_mills / 1000)
         if response.code != ResponseCode.SUCCESS:
             events.error("registration refused", address=nameserver, code=response.code, remark=response.remark)
+            return
+        self._learn(from_ext_fields(RegisterBrokerResponseHeader, response.ext_fields or {}))
+
+    def _learn(self, told: RegisterBrokerResponseHeader) -> None:
+        """Where the master is. A nameserver that knows of none proves nothing: the one we know may be there still."""
+        if self._settings.current.enable_controller_mode:
+            return  # there a controller says who the master is, and the master where its log is
+        if told.master_addr and told.master_addr != self.address:
+            fixed = len(self._settings.current.ha_master_address) >= _SHORTEST_ADDRESS
+            self._roles.follow(told.master_addr, None if fixed else told.ha_server_addr or None)
 
     def _body(self, topics: dict[str, TopicConfig]) -> bytes:
         wrapper = TopicConfigAndMappingSerializeWrapper(
@@ -180,7 +225,7 @@ class Registration:
             broker_name=config.broker_name,
             broker_addr=self.address,
             cluster_name=config.broker_cluster_name,
-            broker_id=config.broker_id,
+            broker_id=self._roles.current.broker_id,
         )
         request = Command(RequestCode.UNREGISTER_BROKER, ext_fields=to_ext_fields(header))
         await self._client.call(nameserver, request, _PATIENCE_SECONDS)

@@ -13,7 +13,7 @@ after a kill while the index is on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage
@@ -96,18 +96,30 @@ class Schedule:
             level.next_offset = kept.offset_table.get(level.number, 0)
 
     def start(self) -> None:
+        self._began_ms, self._began_wall_ms = self._steady.now_ms(), self._clock.now_ms()
         for level in self._levels:
+            level.bases.clear()
             level.alarm.start()
         self.deliver_due()
+
+    def inherit(self, offsets: Mapping[int, int]) -> None:
+        """For a slave: how far its master has delivered."""
+        for level in self._levels:
+            level.next_offset = offsets.get(level.number, level.next_offset)
+        self._write(self.offsets())
 
     def deliver_due(self) -> None:
         """Deliver now what is due on any level."""
         for level in self._levels:
             level.alarm.ring()
 
-    def stop(self) -> None:
+    def pause(self) -> None:
+        """Deliver nothing more."""
         for level in self._levels:
             level.alarm.stop()
+
+    def stop(self) -> None:
+        self.pause()
         self.progress.save_now()
 
     def offsets(self) -> dict[int, int]:

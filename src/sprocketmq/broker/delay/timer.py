@@ -17,10 +17,9 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
+from sprocketmq.broker.delay.timer_files import OpenTimers, TimerFiles
 from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.alarm import Alarm
@@ -28,7 +27,6 @@ from sprocketmq.broker.system_topics.delivery import Deliveries, Home, home_of
 from sprocketmq.broker.system_topics.numbers import number_in
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
 from sprocketmq.broker.system_topics.topic_counts import Resting
-from sprocketmq.errors import FlushFailed
 from sprocketmq.logs import Events
 from sprocketmq.protocol.names import TIMER_TOPIC
 from sprocketmq.protocol.record.hashing import string_hash
@@ -43,7 +41,7 @@ from sprocketmq.protocol.record.properties import (
     decode_properties,
 )
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.files import Clock, Files, can_pass
+from sprocketmq.store.files.files import Clock, Files
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.timer.link import tally_units
 from sprocketmq.store.timer.log import (
@@ -51,12 +49,10 @@ from sprocketmq.store.timer.log import (
     DELETE,
     ROLL,
     UNIT_SIZE,
-    TimerCheck,
     TimerLog,
     TimerUnit,
-    read_timer_check,
 )
-from sprocketmq.store.timer.wheel import NONE, SLOTS, TimerWheel
+from sprocketmq.store.timer.wheel import NONE, SLOTS
 
 events = Events("sprocketmq.broker.delay")
 
@@ -82,59 +78,57 @@ class Timer:
         self, settings: Settings, store: MessageStore, files: Files, deliveries: Deliveries, stats: Stats,
         resting: Resting, topics: Callable[[], Iterable[str]], clock: Clock,
     ) -> None:  # fmt: skip
-        root = store.layout.root
         self.alarm = Alarm("timer", clock, self._turn)
         self.progress = SafeProgress(store, self._progress, self._save)
         self._settings = settings
         self._store = store
-        self._files = files
         self._deliveries = deliveries
         self._stats = stats
         self.resting = resting
         self._topics = topics
-        self._enqueued, self._dequeued = stats.part(_ENQUEUED), stats.part(_DEQUEUED)
+        self.enqueued, self.dequeued = stats.part(_ENQUEUED), stats.part(_DEQUEUED)
         self._clock = clock
         self._precision = settings.current.timer_precision_ms
-        self._check_path: Path = store.layout.config / "timercheck"
-        self._wheel_path, self._log_path = root / "timerwheel", root / "timerlog"
-        self.check = self._safe_check = TimerCheck()
-        self._wheel: TimerWheel | None = None
-        self._log: TimerLog | None = None
-        self._pending = 0
+        self.files = TimerFiles(store, files, self._precision, self.progress.forget)
+        self._resting = 0
+        #: The last second that has units. Whether any wait is not told by their number: recalls count against it.
+        self._latest = -1
         self.read_time = 0
         self._queue_offset = 0
         self._due: _Due | None = None
-        self._saver = ThreadPoolExecutor(1, "save-timers")
+        self._settled: tuple[int, int] = (0, 0)
+        self._counts = False
 
     # -- across restarts -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        self.check = self._safe_check = read_timer_check(self._files, self._check_path)
+        check = self.files.load_check()
         now = self._whole(self._clock.now_ms())
-        self.read_time = max(self.check.read_time, now - SLOTS // 2 * self._precision) if self.check.read_time else now
-        self._queue_offset = self.check.queue_offset
-        if self._files.exists(self._wheel_path):
+        self.read_time = max(check.read_time, now - SLOTS // 2 * self._precision) if check.read_time else now
+        self._queue_offset = check.queue_offset
+        self._settled = (check.master_queue_offset, check.read_time)
+        if self.files.exist:
             self._open()
         self.alarm.start()
         self.alarm.ring()
 
-    def stop(self) -> None:
+    def stop(self, *, save: bool = True) -> None:
         self.alarm.stop()
-        if self._wheel is None or self._log is None:
+        if self.files.opened is None:
             return
-        self.progress.save_now()
-        self._saver.shutdown(wait=True)
-        self._wheel.close()
-        self._log.close()
+        if save:
+            self.progress.save_now()
+        self.files.close()
+        self._due = None
 
     def save_resting(self) -> None:
         """A broker that never had a timer writes no file."""
-        if self._wheel is not None:
+        if self.files.opened is not None:
             self.resting.saver.begin()
 
     def close_resting(self) -> None:
         """The same for a stop."""
-        if self._wheel is not None:
+        if self._counts:
             self.resting.save()
 
     def figures(self) -> dict[str, str]:
@@ -143,32 +137,22 @@ class Timer:
         late_ms = self._whole(self._clock.now_ms()) - self.delivered_ms
         return {
             "timerReadBehind": str(max(late_ms, 0) // 1000),
-            "timerCongestNum": str(self._pending),
+            "timerCongestNum": str(max(self._resting, 0)),
             "timerOffsetBehind": str(max(behind, 0)),
             "timerEnqueueTps": str(self._stats.tps_of_part(_ENQUEUED)),
             "timerDequeueTps": str(self._stats.tps_of_part(_DEQUEUED)),
         }
 
-    def _open(self) -> tuple[TimerWheel, TimerLog]:
-        if self._wheel is not None and self._log is not None:
-            return self._wheel, self._log
-        self._wheel = TimerWheel(self._files, self._wheel_path, self._precision)
-        self._log = TimerLog(self._files, self._log_path)
-        last = self._log.last()
-        record = None if last is None else self._store.reader.record_at(last.commit_offset)
-        if record is not None and record.topic == TIMER_TOPIC:
-            self._queue_offset = max(self._queue_offset, record.queue_offset + 1)
-        if not self._store.report.clean:
-            self._relink(self._wheel, self._log)
+    def _open(self) -> OpenTimers:
+        if self.files.opened is not None:
+            return self.files.opened
+        self._counts = True
+        opened, self._queue_offset = self.files.open(self.read_time, self._queue_offset)
         if not self._store.report.clean or not self.resting.load():
-            self._recount(self._log)
-        self._pending = self._wheel.timers_from(self.read_time)
-        return self._wheel, self._log
-
-    def _relink(self, wheel: TimerWheel, log: TimerLog) -> None:
-        """After a crash the wheel may be behind or ahead of the log: build what is still to come from the log."""
-        wheel.clear_from(self.read_time)
-        wheel.link(log.runs(log.begin), self.read_time)
+            self._recount(opened.log)
+        self._resting = opened.wheel.timers_from(self.read_time)
+        self._latest = opened.wheel.latest_from(self.read_time)
+        return opened
 
     def _recount(self, log: TimerLog) -> None:
         """How many rest for each topic; a unit knows its topic by the hash alone."""
@@ -179,48 +163,11 @@ class Timer:
         self.resting.begin({names[each]: count for each, count in found.items() if each in names})
 
     def _progress(self) -> tuple[int, int, int]:
-        return self.read_time, 0 if self._log is None else self._log.end, self._queue_offset
+        opened = self.files.opened
+        return self.read_time, 0 if opened is None else opened.log.end, self._queue_offset
 
     def _save(self, progress: tuple[int, int, int]) -> None:
-        """On a thread, for it waits for the disk."""
-        read_time, position, queue_offset = progress
-        self.check = TimerCheck(
-            read_time=read_time, log_position=position, queue_offset=queue_offset, master_queue_offset=queue_offset,
-            state_version=self.check.state_version, timestamp=self._clock.now_ms(), counter=self.check.counter + 1,
-        )  # fmt: skip
-        self._saver.submit(self._write, self.check).add_done_callback(self._written)
-
-    def _write(self, check: TimerCheck) -> None:
-        """Wheel and log first: what `timercheck` says is behind us must not be missing from them.
-
-        A sync of these that fails is final, as it is for the log: the next one would prove nothing.
-        """
-        if self._wheel is None or self._log is None or self._store.failure is not None:
-            return
-        try:
-            self._log.sync()
-            self._wheel.sync()
-        except OSError as error:
-            if not can_pass(error):
-                raise
-            self._not_saved(error)
-            return
-        try:
-            self._files.write_bytes(self._check_path, check.encode())
-            self._safe_check = check
-            self._log.remove_before(self._store.log.min_offset)
-        except OSError as error:  # it is written as a whole each time, so the next one does prove something
-            self._not_saved(error)
-
-    def _not_saved(self, error: OSError) -> None:
-        events.error("timers not saved", error)
-        self.check = self._safe_check
-        self.progress.forget()
-
-    def _written(self, done: Future[None]) -> None:
-        error = done.exception()
-        if error is not None:
-            self._store.fail(FlushFailed(f"timers could not be flushed: {error!r}; no more messages are taken"))
+        self.files.save(progress, self._clock.now_ms())
 
     # -- in ------------------------------------------------------------------------------------------------------------
 
@@ -249,16 +196,19 @@ class Timer:
         now = self._whole(self._clock.now_ms())
         deletes = TIMER_DEL_UNIQKEY in properties
         if time < self.read_time:  # its second is over already
+            if record.queue_offset < self._settled[0] and time < self._settled[1]:
+                return True  # the master before this one has delivered it
             return deletes or self._deliver(record, properties, self._clock.now_ms())
         magic, time = self._rolled(DEFAULT, time, now)
-        wheel, log = self._open()
+        opened = self._open()
         unit = TimerUnit(
-            UNIT_SIZE, wheel.get(time).last, magic | (DELETE if deletes else 0), now, time - now, record.commit_offset,
-            record.size, string_hash(properties.get(REAL_TOPIC, "")), 0,
+            UNIT_SIZE, opened.wheel.get(time).last, magic | (DELETE if deletes else 0), now, time - now,
+            record.commit_offset, record.size, string_hash(properties.get(REAL_TOPIC, "")), 0,
         )  # fmt: skip
-        wheel.add(time, log.append(unit), -1 if deletes else 1)
-        self._pending += 1
-        self._enqueued.count += 1
+        opened.wheel.add(time, opened.log.append(unit), -1 if deletes else 1)
+        self._resting += -1 if deletes else 1
+        self._latest = max(self._latest, time)
+        self.enqueued.count += 1
         if not deletes:
             self.resting.add(properties.get(REAL_TOPIC, ""), 1)
         return True
@@ -275,9 +225,14 @@ class Timer:
     # -- out -----------------------------------------------------------------------------------------------------------
 
     @property
+    def _waits(self) -> bool:
+        """Whether any second that is not over has units."""
+        return self._latest >= self.read_time
+
+    @property
     def delivered_ms(self) -> int:
         """Every timer before this time is delivered; while none is set, that is so of any time that is over."""
-        if self._pending > 0 or self._store.dispatcher.queue(TIMER_TOPIC, QUEUE).next_offset > self._queue_offset:
+        if self._waits or self._store.dispatcher.queue(TIMER_TOPIC, QUEUE).next_offset > self._queue_offset:
             return self.read_time
         return max(self.read_time, self._whole(self._clock.now_ms()))
 
@@ -293,10 +248,11 @@ class Timer:
             self.alarm.set(now)
         elif behind > 0:
             self.alarm.set(now + _UNREADABLE_MS)
-        elif self._pending > 0:
+        elif self._waits:
             self.alarm.set(self.read_time + self._precision)
-        if self._log is not None and self._progress() != (
-            self.check.read_time, self.check.log_position, self.check.queue_offset
+        check = self.files.check
+        if self.files.opened is not None and self._progress() != (
+            check.read_time, check.log_position, check.queue_offset
         ):  # fmt: skip
             asyncio.get_running_loop().call_soon(self.progress.begin)
 
@@ -306,13 +262,13 @@ class Timer:
         if now >= self.read_time or self._due is not None:
             return
         events.warning("clock set back", by_ms=self.read_time - now)
-        if self._wheel is not None:
-            self._wheel.clear_between(now, self.read_time)
+        if self.files.opened is not None:
+            self.files.opened.wheel.clear_between(now, self.read_time)
         self.read_time = now
 
     def _dequeue(self, now: int) -> bool:
         """Deliver every second that is over; False when the store takes no messages."""
-        if self._pending <= 0 or self._wheel is None:
+        if not self._waits or self.files.opened is None:
             self.read_time = max(self.read_time, self._whole(now))
             return True
         left = TURN
@@ -324,7 +280,6 @@ class Timer:
                 if not self._ring(due):
                     return False
                 due.positions.pop()
-                self._pending -= 1
                 left -= 1
             if due is None or not due.positions:
                 self._due = None
@@ -333,8 +288,8 @@ class Timer:
 
     def _begin(self, time: int) -> _Due | None:
         """The units of a second; the chain leads from the newest to the oldest."""
-        wheel, log = self._open()
-        position = wheel.get(time).last
+        opened = self._open()
+        log, position = opened.log, opened.wheel.get(time).last
         positions, deleted = array("q"), set[str]()
         while position != NONE and (unit := log.get(position)) is not None:
             positions.append(position)
@@ -353,16 +308,17 @@ class Timer:
 
     def _ring(self, due: _Due) -> bool:
         """Deliver or roll one timer; whether it is dealt with."""
-        _, log = self._open()
-        unit = log.get(due.positions[-1])
+        unit = self._open().log.get(due.positions[-1])
         record = None if unit is None else self._store.reader.record_at(unit.commit_offset)
         if unit is None or record is None or record.topic != TIMER_TOPIC:
             events.warning("timer lost its message", position=due.positions[-1])
+            self._resting -= 1
             return True
         properties = decode_properties(record.properties)
         dealt = self._deal(unit, record, properties, due.deleted)
         if dealt:
-            self._dequeued.count += 1
+            self._resting -= -1 if unit.magic & DELETE else 1
+            self.dequeued.count += 1
             if not unit.magic & DELETE:
                 self.resting.add(properties.get(REAL_TOPIC, ""), -1)
         return dealt

@@ -6,8 +6,7 @@ subscriptions out while they have not changed: the answer says whether it must s
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import TypeVar
 
 from sprocketmq.broker.settings import Settings
@@ -22,18 +21,18 @@ from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.connections import GetConsumerListByGroupResponseBody
 from sprocketmq.protocol.bodies.heartbeat import CheckClientRequestBody, ConsumerData, HeartbeatData
+from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.client import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
 from sprocketmq.protocol.names import TAG
-from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.remoting.handlers import refusal
+from sprocketmq.remoting import Connection, ProcessorTable, Reply, Steps, each
 from sprocketmq.store.files.files import Clock
 
 events = Events("sprocketmq.broker.heartbeat")
 
 _FINGERPRINT = "heartbeat fingerprint"
-#: Groups that are registered in one turn of the loop.
+#: Groups whose retry topics are made with one write to disk.
 GROUPS_AT_ONCE = 64
 
 
@@ -48,61 +47,56 @@ class ClientProcessors:
         self._producers = producers
         self._consumers = consumers
         self._clock = clock
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.refused = 0
         consumers.on_change.append(self._notify)
 
     def add_to(self, table: ProcessorTable) -> None:
-        table.add(RequestCode.HEART_BEAT, self.heartbeat)
+        table.add_long(RequestCode.HEART_BEAT, self.heartbeat)
         table.add(RequestCode.UNREGISTER_CLIENT, self.unregister)
         table.add(RequestCode.GET_CONSUMER_LIST_BY_GROUP, self.consumer_list)
         table.add(RequestCode.CHECK_CLIENT_CONFIG, self.check_config)
 
-    def heartbeat(self, connection: Connection, request: Command) -> Reply:
-        data = codec.decode(HeartbeatData, request.body)
+    def heartbeat(self, connection: Connection, request: Command) -> Steps:
+        """One client with hundreds of groups must not keep all others waiting: it takes turns with them."""
+        data, (consumers, producers) = codec.decode_apart(
+            HeartbeatData, request.body, "consumer_data_set", "producer_data_set"
+        )
+        self._refuse(names.client_id_fault(data.client_id) or self._too_many_groups(len(consumers) + len(producers)))
+        heard: list[ConsumerData] = []
+        yield from each(consumers, heard.append)
+        self._refuse(self._too_many_subscriptions(heard))
+        producer_groups: list[str] = []
+        yield from each(producers, lambda producer: producer_groups.append(producer.group_name))
         if self._closed not in connection.on_closed:
             connection.on_closed.append(self._closed)
-        turns = self._register(connection, request, data)
-        if len(data.consumer_data_set) + len(data.producer_data_set) <= GROUPS_AT_ONCE:
-            for _ in turns:
-                pass
-            return self._registered(connection, request, data)
-        task = asyncio.get_running_loop().create_task(self._go_on(connection, request, data, turns))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return None
-
-    async def _go_on(
-        self, connection: Connection, request: Command, data: HeartbeatData, turns: Iterator[None]
-    ) -> None:
-        """One client with ten thousand groups must not keep all others waiting."""
-        try:
-            for _ in turns:
-                await asyncio.sleep(0)
-                if connection.closed:  # who is gone is in no group
-                    return
-            reply = self._registered(connection, request, data)
-        except Exception as error:  # noqa: BLE001 - the edge of this task: what went wrong becomes the answer
-            reply = refusal(request, error, connection)
-        if not request.is_oneway:
-            connection.reply(reply)
-
-    def _register(self, connection: Connection, request: Command, data: HeartbeatData) -> Iterator[None]:
-        """Note the client in its groups, so many at a time."""
 
         def client() -> Client:
             now, seen = self._clock.now_ms(), self._clock.monotonic_ms()
             return Client(connection, data.client_id, request.language, request.version, now, seen)
 
-        for consumers in _batches(data.consumer_data_set):
-            self._make_retry_topics(consumers)
-            for consumer in consumers:
-                if self._groups.get(consumer.group_name) is not None:  # else its pulls are told so
-                    self._consumers.register(consumer, client(), keep_subscriptions=data.without_sub)
-            yield
-        for producers in _batches(data.producer_data_set):
-            for producer in producers:
-                self._producers.register(producer.group_name, client())
-            yield
+        def register(consumer: ConsumerData) -> None:
+            if consumer.group_name in self._groups.configs:  # else its pulls are told so
+                self._consumers.register(consumer, client(), keep_subscriptions=data.without_sub)
+
+        for some in _batches(heard):
+            yield from self._make_retry_topics(connection, some)
+            yield from each(some, register)
+        yield from each(producer_groups, lambda group: self._producers.register(group, client()))
+        return self._registered(connection, request, data)
+
+    def _too_many_groups(self, count: int) -> str | None:
+        most = self._settings.current.max_groups_per_heartbeat
+        return f"a heartbeat of {count} groups, more than {most}" if count > most else None
+
+    def _too_many_subscriptions(self, consumers: Sequence[ConsumerData]) -> str | None:
+        most = self._settings.current.max_subscriptions_per_heartbeat
+        count = sum(len(consumer.subscription_data_set) for consumer in consumers)
+        return f"a heartbeat of {count} subscriptions, more than {most}" if count > most else None
+
+    def _refuse(self, fault: str | None) -> None:
+        if fault is not None:
+            self.refused += 1
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
 
     def _registered(self, connection: Connection, request: Command, data: HeartbeatData) -> Command:
         changed = self._fingerprint_changed(connection, data)
@@ -119,14 +113,20 @@ class ClientProcessors:
             connection.attributes[_FINGERPRINT] = data.heartbeat_fingerprint
         return bool(known != data.heartbeat_fingerprint)
 
-    def _make_retry_topics(self, consumers: Sequence[ConsumerData]) -> None:
+    def _make_retry_topics(
+        self, connection: Connection, consumers: Sequence[ConsumerData]
+    ) -> Generator[None, None, None]:
         """Those of groups that are known, or come by themselves, all at once: each write to disk takes its time."""
-        wanted = []
-        for data in consumers:
-            group, topic = self._groups.get(data.group_name), names.retry_topic(data.group_name)
+        wanted: list[TopicConfig] = []
+
+        def want(data: ConsumerData) -> None:
+            group = self._groups.get(data.group_name, connection.peer)
+            topic = names.retry_topic(data.group_name)
             if group is not None and names.topic_fault(topic) is None:
                 flag = UNIT_SUBSCRIPTION if data.unit_mode else 0
                 wanted.append(own_topic(topic, group.retry_queue_nums, sys_flag=flag))
+
+        yield from each(consumers, want)
         self._topics.create_all_own(wanted)
 
     def unregister(self, connection: Connection, request: Command) -> Reply:

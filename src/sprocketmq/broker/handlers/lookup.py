@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sprocketmq.auth.guard import check_stored
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
@@ -16,6 +17,8 @@ from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.store import MessageStore
 
 UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
+#: A slave of ours compares logs, and messages of deleted topics are in the log too.
+RAW_VIEW = "sprocketRaw"
 
 
 class QueryProcessors:
@@ -49,10 +52,13 @@ class QueryProcessors:
             index_last_update_phyoffset=0 if cursor is None else cursor.end_offset,
         )
 
-    def view(self, _connection: Connection, request: Command) -> Reply:
+    def view(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(ViewMessageRequestHeader, request.ext_fields)
         reader = self._store.reader
-        if reader.message_at(header.offset) is None:
+        of_log = (request.ext_fields or {}).get(RAW_VIEW) == "true"
+        message = reader.record_at(header.offset) if of_log else reader.message_at(header.offset)
+        if message is None:
             remark = f"no message begins at offset {header.offset} of the log"
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
+        check_stored(connection, request, message.topic)
         return request.reply(body=bytes(reader.bytes_at(header.offset) or b""))

@@ -40,6 +40,8 @@ class OffsetProcessors:
         self._topics = topics
         self._groups = groups
         self._offsets = offsets
+        #: Commits of offsets or queues that are not there.
+        self.refused = 0
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add(RequestCode.QUERY_CONSUMER_OFFSET, self.query)
@@ -62,17 +64,26 @@ class OffsetProcessors:
     def update(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(UpdateConsumerOffsetRequestHeader, request.ext_fields)
         if header.consumer_group not in self._groups.configs:  # a commit creates no group, unlike a pull
-            remark = f"no group {header.consumer_group}"
-            raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)
+            no_group = f"no group {header.consumer_group}"
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, no_group)
         topic = self._topics.get(header.topic)
         if topic is None:
             raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"no topic {header.topic}")
-        if header.commit_offset < 0:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, "commitOffset must not be negative")
-        if not self._has_queue(topic, header.queue_id):
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"topic {header.topic} has no queue {header.queue_id}")
+        if (remark := self._wrong(topic, header)) is not None:
+            self.refused += 1
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
         self._offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
         return request.reply()
+
+    def _wrong(self, topic: TopicConfig, header: UpdateConsumerOffsetRequestHeader) -> str | None:
+        if header.commit_offset < 0:
+            return "commitOffset must not be negative"
+        if not self._has_queue(topic, header.queue_id):
+            return f"topic {header.topic} has no queue {header.queue_id}"
+        end = self._store.max_offset(header.topic, header.queue_id)
+        if header.commit_offset > end:  # a group that is ahead of its queue misses what comes next
+            return f"queue {header.queue_id} of {header.topic} ends at {end}, before {header.commit_offset}"
+        return None
 
     def _has_queue(self, topic: TopicConfig, queue_id: int) -> bool:
         """One that a client may use, or that has messages from when the topic had more: any other number would be

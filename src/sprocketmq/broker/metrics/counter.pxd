@@ -1,7 +1,13 @@
-# The C types of counters.py.
+# The C types of counter.py.
 
 cdef class Counter:
     cdef public long long count
     cdef public long long size
     cdef public long long micros
     cdef public object history
+
+
+cdef class LargeMessages:
+    cdef long long _to_4_kib, _to_512_kib, _to_1_mib, _to_2_mib, _to_4_mib, _above
+
+    cpdef object note(self, long long size, long long count)

@@ -7,36 +7,20 @@ its own figures by appending to `Metrics.sources`.
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sprocketmq.broker.tables.offsets import SEPARATOR
 from sprocketmq.codes import LanguageCode
+from sprocketmq.metrics.errors import errors_logged
+from sprocketmq.metrics.exposition import COUNTER, GAUGE, Labels, Metric, Source, exposition, in_unit
+from sprocketmq.metrics.limits import limit_figures
 from sprocketmq.protocol.enums import ConsumeType
 from sprocketmq.protocol.names import is_retry_topic, is_system_group, is_system_topic
 from sprocketmq.protocol.rocketmq_versions import version_name
 
 if TYPE_CHECKING:
     from sprocketmq.broker.broker import Broker
-
-Labels = dict[str, str]
-GAUGE, COUNTER = "gauge", "counter"
-
-
-@dataclass(slots=True)
-class Metric:
-    name: str
-    kind: str
-    help: str
-    samples: list[tuple[Labels, float]] = field(default_factory=list)
-
-    def add(self, value: float, **labels: str) -> Metric:
-        self.samples.append((labels, value))
-        return self
-
-
-Source = Callable[[], Iterable[Metric]]
 
 _CONSUME_MODES = {ConsumeType.CONSUME_ACTIVELY: "pull", ConsumeType.CONSUME_PASSIVELY: "push"}
 
@@ -51,7 +35,7 @@ class Metrics:
     def text(self) -> str:
         config = self._broker.settings.current
         node = {"cluster": config.broker_cluster_name, "node_type": "broker", "node_id": config.broker_name}
-        return "".join(line for source in self.sources for metric in source() for line in _lines(metric, node))
+        return exposition(self.sources, node)
 
     def _server(self) -> Iterator[Metric]:
         broker = self._broker
@@ -62,8 +46,13 @@ class Metrics:
         yield Metric("rocketmq_broker_permission", GAUGE, "4 readable, 2 writable.").add(permission)
         yield Metric("rocketmq_topic_number", GAUGE, "Topics.").add(len(broker.topics.configs))
         yield Metric("rocketmq_consumer_group_number", GAUGE, "Consumer groups.").add(len(broker.groups.configs))
+        kept = {"waiting requests": broker.pulls.long_polls.waiting.kept_bytes}
+        yield from limit_figures(broker.server.connections, kept, broker.refused())
+        wrong = Metric("sprocketmq_wrong_keys", COUNTER, "Requests without a right signature of a known user.")
+        yield wrong.add(broker.access.wrong_keys.count)
         lag = Metric("sprocketmq_loop_lag_seconds", GAUGE, "How long requests waited for the event loop.")
         yield lag.add(broker.pressure.lag_ms / 1000)
+        yield errors_logged()
 
     def _traffic(self) -> Iterator[Metric]:
         stats = self._broker.stats
@@ -100,6 +89,7 @@ class Metrics:
         broker = self._broker
         lag = Metric("rocketmq_consumer_lag_messages", GAUGE, "Messages that a group has not consumed.")
         latency = Metric("rocketmq_consumer_lag_latency", GAUGE, "Milliseconds since the oldest of them was stored.")
+        queueing = Metric("rocketmq_consumer_queueing_latency", GAUGE, "The same of the oldest that was not pulled.")
         inflight = Metric("rocketmq_consumer_inflight_messages", GAUGE, "Messages given out and not committed.")
         ready = Metric("rocketmq_consumer_ready_messages", GAUGE, "Messages that wait to be pulled.")
         now = broker.clock.now_ms()
@@ -107,33 +97,44 @@ class Metrics:
             topic = key.partition(SEPARATOR)[0]
             pulled = broker.offsets.pulled.get(key, {})
             behind = flying = 0
-            oldest = now
+            oldest = oldest_waiting = now
             for queue_id, offset in committed.items():
                 end = broker.store.max_offset(topic, queue_id)
                 behind += max(0, end - offset)
-                flying += max(0, pulled.get(queue_id, offset) - offset)
-                if offset < end:
-                    stored = broker.store.reader.message_store_timestamp(topic, queue_id, offset)
-                    oldest = min(oldest, stored if stored >= 0 else now)
+                next_pull = max(offset, pulled.get(queue_id, offset))
+                flying += next_pull - offset
+                oldest = min(oldest, self._stored_ms(topic, queue_id, offset, end, now))
+                oldest_waiting = min(oldest_waiting, self._stored_ms(topic, queue_id, next_pull, end, now))
             labels = _group_labels(key)
             lag.add(behind, **labels)
             latency.add(max(0, now - oldest), **labels)
+            queueing.add(max(0, now - oldest_waiting), **labels)
             inflight.add(flying, **labels)
             ready.add(max(0, behind - flying), **labels)
-        yield from (lag, latency, inflight, ready)
+        yield from (lag, inflight, ready, latency, in_unit(latency, "milliseconds"))
+        yield from (queueing, in_unit(queueing, "milliseconds"))
+
+    def _stored_ms(self, topic: str, queue_id: int, offset: int, end: int, now: int) -> int:
+        """When the message at `offset` was stored; now, where there is none."""
+        stored = self._broker.store.reader.message_store_timestamp(topic, queue_id, offset) if offset < end else now
+        return stored if stored >= 0 else now
 
     def _storage(self) -> Iterator[Metric]:
         store = self._broker.store
         medium = {"storage_type": "local", "storage_medium": "disk"}
         end = store.log.max_offset
-        yield Metric("rocketmq_storage_size", GAUGE, "Bytes of messages.").add(end - store.log.min_offset, **medium)
+        size = Metric("rocketmq_storage_size", GAUGE, "Bytes of messages.").add(end - store.log.min_offset, **medium)
+        yield from (size, in_unit(size, "bytes"))
         behind = Metric("rocketmq_storage_flush_behind_bytes", GAUGE, "Bytes that are not on disk yet.")
         yield behind.add(max(0, end - store.flushed_offset), **medium)
         behind = Metric("rocketmq_storage_dispatch_behind_bytes", GAUGE, "Bytes that consumers cannot see yet.")
         yield behind.add(max(0, end - store.dispatcher.dispatched_offset), **medium)
+        held = Metric("sprocketmq_held_queues", GAUGE, "Queues whose file cannot be written, and takes no message.")
+        yield held.add(len(store.held))
         oldest = store.reader.log_earliest_time()
         reserve = Metric("rocketmq_storage_message_reserve_time", GAUGE, "Milliseconds since the oldest message.")
-        yield reserve.add(max(0, self._broker.clock.now_ms() - oldest) if oldest >= 0 else 0, **medium)
+        reserve.add(max(0, self._broker.clock.now_ms() - oldest) if oldest >= 0 else 0, **medium)
+        yield from (reserve, in_unit(reserve, "milliseconds"))
 
 
 def _pair(way: str, figures: Iterable[tuple[Labels, int, int]]) -> Iterator[Metric]:
@@ -162,16 +163,3 @@ def _group_labels(key: str) -> Labels:
 
 def _language(code: int | None) -> str:
     return "other" if code is None or code not in LanguageCode._value2member_map_ else LanguageCode(code).name.lower()
-
-
-def _lines(metric: Metric, node: Labels) -> Iterator[str]:
-    if not metric.samples:
-        return
-    yield f"# HELP {metric.name} {metric.help}\n# TYPE {metric.name} {metric.kind}\n"
-    for labels, value in metric.samples:
-        text = ",".join(f'{name}="{_escaped(content)}"' for name, content in (node | labels).items())
-        yield f"{metric.name}{{{text}}} {value:g}\n" if value < 1e6 else f"{metric.name}{{{text}}} {value:.0f}\n"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -19,8 +19,9 @@ from datetime import date
 from enum import Enum
 from typing import Any, NamedTuple
 
-from sprocketmq.broker.metrics.counter import Counter
+from sprocketmq.broker.metrics.counter import SMALL_BYTES, Counter, LargeMessages
 from sprocketmq.broker.metrics.history import MINUTE, SAMPLE_SECONDS, Counted, History, Mornings, Rates, Ticks
+from sprocketmq.broker.metrics.special_message_counts import SpecialMessageCounts
 from sprocketmq.protocol.names import is_system_topic
 
 __all__ = ["SAMPLE_SECONDS", "Figure", "QueueCounters", "StatUnit", "Stats"]
@@ -52,9 +53,10 @@ class Figure(NamedTuple):
 class QueueCounters:
     """One for each queue; together they are the topic's."""
 
-    __slots__ = ("history", "queues")
+    __slots__ = ("history", "large", "queues")
 
     def __init__(self) -> None:
+        self.large = LargeMessages()
         self.queues: list[Counter] = []
         self.history: History | None = None
 
@@ -103,6 +105,7 @@ class Stats:
         }
         #: Counters of the broker's parts, by names of their own.
         self.parts: dict[str, Counter] = {}
+        self.special = SpecialMessageCounts()
         self._gone = {name: Counter() for name in self._totals}
         #: Pulls that found messages, and pulls that did not.
         self.found = 0
@@ -121,9 +124,12 @@ class Stats:
         return counters
 
     def put(self, topic: str, queue_id: int, count: int, size: int) -> Counter:
-        counter = self.topic(topic).of(queue_id)
+        counters = self.topic(topic)
+        counter = counters.of(queue_id)
         counter.count += count
         counter.size += size
+        if size > SMALL_BYTES * count:
+            counters.large.note(size // count, count)
         return counter
 
     def group(self, group: str, topic: str) -> QueueCounters:
@@ -154,6 +160,10 @@ class Stats:
 
     def acked(self, group: str, topic: str, count: int) -> None:
         self._tally(_ACKED, group, topic, count)
+
+    def dead_letters(self) -> Iterable[tuple[str, int]]:
+        """How many each group gave up on, by `topic@group`."""
+        return ((key, counter.count) for key, counter in self._tallies[_BURIED].items())
 
     def _tally(self, kind: str, group: str, topic: str, count: int) -> None:
         self._tallies[kind].setdefault(f"{topic}@{group}", Counter()).count += count
@@ -254,6 +264,7 @@ class Stats:
 
     def forget_topic(self, topic: str) -> None:
         self._forget(lambda name, _group: name == topic)
+        self.special.forget_topic(topic)
 
     def forget_group(self, group: str) -> None:
         self._forget(lambda _name, owner: owner == group)

@@ -8,12 +8,14 @@ member shares the queues of so many neighbours only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from sprocketmq.broker.cluster.registration import Registration
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.group_members import ConsumerTable
+from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RemotingError, RequestRefused
@@ -52,6 +54,7 @@ class Assignments:
         client: RemotingClient, files: Files, folder: Path,
     ) -> None:  # fmt: skip
         self.modes: dict[str, dict[str, SetMessageRequestModeRequestBody]] = {}
+        self.saver = Saver("request modes", self._take)
         self._settings = settings
         self._topics = topics
         self._consumers = consumers
@@ -66,19 +69,34 @@ class Assignments:
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add_slow(RequestCode.QUERY_ASSIGNMENT, self.query)
-        table.add(RequestCode.SET_MESSAGE_REQUEST_MODE, self.set_mode)
+        table.add_slow(RequestCode.SET_MESSAGE_REQUEST_MODE, self.set_mode)
 
     def load(self) -> None:
         kept = self._file.load()
         if kept is not None:
             self.modes = {topic: dict(groups) for topic, groups in kept.message_request_mode_map.items()}
 
-    def set_mode(self, connection: Connection, request: Command) -> Reply:
+    def body(self) -> MessageRequestModeSerializeWrapper:
+        return MessageRequestModeSerializeWrapper(message_request_mode_map=self.modes)
+
+    def inherit(self, told: MessageRequestModeSerializeWrapper) -> None:
+        """For a slave: the modes of its master."""
+        modes = {topic: dict(groups) for topic, groups in told.message_request_mode_map.items()}
+        if modes != self.modes:
+            self.modes = modes
+            self.saver.soon()
+
+    def _take(self) -> Callable[[], None]:
+        modes = {topic: groups.copy() for topic, groups in self.modes.items()}
+        return partial(self._file.save, MessageRequestModeSerializeWrapper(message_request_mode_map=modes))
+
+    async def set_mode(self, connection: Connection, request: Command) -> Reply:
         body = codec.decode(SetMessageRequestModeRequestBody, request.body)
         if names.is_retry_topic(body.topic):
             raise RequestRefused(ResponseCode.NO_PERMISSION, "a retry topic is consumed as its group consumes")
         self.modes.setdefault(body.topic, {})[body.consumer_group] = body
-        self._file.save(MessageRequestModeSerializeWrapper(message_request_mode_map=self.modes))
+        self.saver.changed()
+        await self.saver.saved()
         events.info(
             "request mode set", topic=body.topic, group=body.consumer_group, mode=body.mode.name, peer=connection.peer
         )

@@ -103,7 +103,7 @@ class PopProcessors:
 
     def pop(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(PopMessageRequestHeader, request.ext_fields)
-        topic = self._allow(header.topic, header.consumer_group, header.queue_id, header.max_msg_nums)
+        topic = self._allow(connection, header.topic, header.consumer_group, header.queue_id, header.max_msg_nums)
         wanted = self._wanted(header)
         reply = self._pop(request, header, topic, wanted)
         if reply is not None:
@@ -123,9 +123,9 @@ class PopProcessors:
             return request.reply(ResponseCode.POLLING_FULL, "too many wait here")
         return None
 
-    def peek(self, _connection: Connection, request: Command) -> Reply:
+    def peek(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(PeekMessageRequestHeader, request.ext_fields)
-        topic = self._allow(header.topic, header.consumer_group, header.queue_id, header.max_msg_nums)
+        topic = self._allow(connection, header.topic, header.consumer_group, header.queue_id, header.max_msg_nums)
         taken = _Taken(self._clock.now_ms(), 0)
         for name, flag, queue_id in self._places(topic, header.consumer_group, header.queue_id):
             if taken.count < header.max_msg_nums:
@@ -137,7 +137,7 @@ class PopProcessors:
 
     def notify(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(NotificationRequestHeader, request.ext_fields)
-        topic = self._allow(header.topic, header.consumer_group, header.queue_id, 1)
+        topic = self._allow(connection, header.topic, header.consumer_group, header.queue_id, 1)
         queues = self._watched(topic, header.consumer_group, header.queue_id)
 
         def look(late: bool) -> Command | None:
@@ -153,9 +153,9 @@ class PopProcessors:
             return request.reply(ext_fields=to_ext_fields(full))
         return None
 
-    def polling_info(self, _connection: Connection, request: Command) -> Reply:
+    def polling_info(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(PollingInfoRequestHeader, request.ext_fields)
-        topic = self._allow(header.topic, header.consumer_group, header.queue_id, 1)
+        topic = self._allow(connection, header.topic, header.consumer_group, header.queue_id, 1)
         queues = self._watched(topic, header.consumer_group, header.queue_id)
         return request.reply(ext_fields={"pollingNum": str(self.polls.count(queues))})
 
@@ -165,7 +165,9 @@ class PopProcessors:
 
     # -- may it pop, and what? -----------------------------------------------------------------------------------------
 
-    def _allow(self, name: str, group_name: str, queue_id: int, max_messages: int) -> TopicConfig:
+    def _allow(
+        self, connection: Connection, name: str, group_name: str, queue_id: int, max_messages: int
+    ) -> TopicConfig:
         if not 0 < max_messages <= MAX_MESSAGES:
             raise RequestRefused(ResponseCode.INVALID_PARAMETER, f"maxMsgNums must be 1 to {MAX_MESSAGES}")
         if not self._settings.current.broker_permission & PERM_READ:
@@ -177,7 +179,7 @@ class PopProcessors:
             raise RequestRefused(ResponseCode.NO_PERMISSION, f"topic {name} may not be read")
         if queue_id >= topic.read_queue_nums:
             raise RequestRefused(ResponseCode.INVALID_PARAMETER, f"topic {name} has no queue {queue_id}")
-        group = self._groups.get(group_name)
+        group = self._groups.get(group_name, connection.peer)
         if group is None:
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"no group {group_name}")
         if not group.consume_enable:
@@ -195,12 +197,12 @@ class PopProcessors:
     def _places(self, topic: TopicConfig, group: str, queue_id: int) -> list[tuple[str, str, int]]:
         """(topic, retry flag, queue) in the order to take from: the queues from a random one on, and retries."""
         count = topic.read_queue_nums
-        start = random.randrange(max(1, count))
+        start = random.randrange(max(1, count))  # noqa: S311 - spreads load
         numbers = [queue_id] if queue_id >= 0 else [(start + step) % count for step in range(count)]
         own = [(topic.topic_name, NORMAL, number) for number in numbers]
         again = [(topic_of(topic.topic_name, group, flag), flag, 0) for flag in (RETRY_V1, RETRY_V2)]
         again = [place for place in again if place[0] != topic.topic_name and self._topics.get(place[0]) is not None]
-        return again + own if random.randrange(_RETRY_FIRST) == 0 else own + again
+        return again + own if random.randrange(_RETRY_FIRST) == 0 else own + again  # noqa: S311 - spreads load
 
     def _watched(self, topic: TopicConfig, group: str, queue_id: int) -> list[tuple[str, int]]:
         """Every queue where a message for this request may come."""

@@ -7,10 +7,11 @@ try. What the group CID_RMQ_SYS_REVIVE_GROUP has committed is settled; the rest 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import orjson
 
+from sprocketmq.broker.metrics.special_message_counts import SpecialMessageCounts
 from sprocketmq.broker.pop.records import ACK, BATCH_ACK, CHECK_POINT, CheckPoint, Key, PopAck
 from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
@@ -46,7 +47,7 @@ class Revive:
 
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, offsets: ConsumerOffsets, clock: Clock,
-        put: Callable[[BrokerMessage], PutResult], timer_time: Callable[[], int],
+        put: Callable[[BrokerMessage], PutResult], timer_time: Callable[[], int], counts: SpecialMessageCounts,
     ) -> None:  # fmt: skip
         self.topic = f"rmq_sys_REVIVE_LOG_{settings.current.broker_cluster_name}"
         self.progress = SafeProgress(store, self._progress, self._commit)
@@ -57,8 +58,11 @@ class Revive:
         self._clock = clock
         self._put = put
         self._timer_time = timer_time
+        self._counts = counts
         self._queues = [_ReviveQueue(number) for number in range(settings.current.revive_queue_num)]
         self._next_queue = 0
+        self._settled_ms = 0
+        self._mark: tuple[int, int] | None = None
 
     # -- in ------------------------------------------------------------------------------------------------------------
 
@@ -83,7 +87,9 @@ class Revive:
             born_timestamp=self._clock.now_ms(),
             born_host=self._store.appender.store_host,
         )
-        return self._put(message).ok
+        ok = self._put(message).ok
+        self._counts.revive_out[tag] += ok
+        return ok
 
     # -- out -----------------------------------------------------------------------------------------------------------
 
@@ -91,28 +97,51 @@ class Revive:
         for queue in self._queues:
             known = self._offsets.query(GROUP, self.topic, queue.number) or 0
             queue.next_offset = max(known, self._store.min_offset(self.topic, queue.number))
+            queue.waiting.clear()
+        self._settled_ms, self._mark = 0, None
+
+    def behind(self) -> Iterator[tuple[int, int, int]]:
+        """Of each revive queue: its number, check points that wait, and since when the oldest is overdue, in ms."""
+        now = self._clock.now_ms()
+        for queue in self._queues:
+            oldest = min((point.revive_time + LATE_MS for _, point in queue.waiting.values()), default=now)
+            yield queue.number, len(queue.waiting), max(0, now - oldest)
 
     def run(self) -> None:
         """Read what came and give back what is due; called every `reviveInterval`."""
         now = self._clock.now_ms()
+        self._look_how_far()
         for queue in self._queues:
-            self._read(queue)
-            self._revive(queue, now)
+            if self._read(queue):
+                self._revive(queue, now)
 
-    def _read(self, queue: _ReviveQueue) -> None:
+    def _look_how_far(self) -> None:
+        """Up to when timers can be read here. An acknowledgement that was delivered, and waits for a slow disk before
+        it may be read, is one all the same.
+        """
+        if self._mark is None:
+            self._mark = self._timer_time(), self._store.log.max_offset
+        time, end = self._mark
+        if self._store.dispatcher.dispatched_offset >= end:
+            self._settled_ms, self._mark = time, None
+
+    def _read(self, queue: _ReviveQueue) -> bool:
+        """Whether that was all; else acknowledgements may be among the rest."""
         for _ in range(TURN):
             entry = self._store.reader.entry(self.topic, queue.number, queue.next_offset)
             if entry is None:
-                return
+                return True
             record = None if entry.is_filler else self._store.reader.record_at(entry.commit_offset)
             if record is not None:
                 self._note(queue, record)
             queue.next_offset += 1
+        return False
 
     def _note(self, queue: _ReviveQueue, record: Record) -> None:
         tag = decode_properties(record.properties).get(TAGS)
         try:
             body = orjson.loads(record.body)
+            self._counts.revive_in[str(tag)] += 1
             if tag == CHECK_POINT:
                 check_point = CheckPoint.decode(body)
                 queue.waiting.setdefault(check_point.key, (record.queue_offset, check_point))
@@ -126,7 +155,7 @@ class Revive:
     def _revive(self, queue: _ReviveQueue, now: int) -> None:
         for key, (_offset, check_point) in list(queue.waiting.items())[:TURN]:
             due = check_point.revive_time + LATE_MS
-            if now < due or self._timer_time() <= check_point.revive_time:
+            if now < due or self._settled_ms <= check_point.revive_time:
                 continue
             for offset in check_point.offsets:
                 if offset not in check_point.acked and not self._give_back(check_point, offset):
@@ -150,6 +179,7 @@ class Revive:
         message = message_of(record, Home(topic, 0), properties)
         message.reconsume_times += 1
         result = message.put_to(self._store)
+        self._counts.revive_retries[check_point.topic, check_point.group] += result.ok
         return result.ok or result.status in HOPELESS
 
     # -- progress ------------------------------------------------------------------------------------------------------

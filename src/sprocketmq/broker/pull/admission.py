@@ -6,6 +6,8 @@ topic is about a logical queue unless it says otherwise, and those have a way of
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sprocketmq.broker.pull.cold_data import ColdReads
 from sprocketmq.broker.pull.handler import PullAdmission, PullRefused
 from sprocketmq.broker.settings import Settings
@@ -32,7 +34,7 @@ BROKER_FORBIDDEN, GROUP_FORBIDDEN, TOPIC_FORBIDDEN, BROADCASTING_FORBIDDEN, SUBS
 class PullRules:
     def __init__(
         self, settings: Settings, topics: TopicTable, groups: GroupTable, consumers: ConsumerTable, cold: ColdReads,
-        logical: LogicalRequests,
+        logical: LogicalRequests, check_role: Callable[[], object],
     ) -> None:  # fmt: skip
         self._settings = settings
         self._topics = topics
@@ -40,6 +42,7 @@ class PullRules:
         self._consumers = consumers
         self._cold = cold
         self._logical = logical
+        self._check_role = check_role
 
     def is_logical(self, request: Command, pull: PullRequest) -> bool:
         return self._logical.owns(pull.topic, request)
@@ -50,10 +53,11 @@ class PullRules:
     def has_topic(self, topic: str) -> bool:
         return self._topics.get(topic) is not None
 
-    def admit(self, request: Command, pull: PullRequest) -> PullAdmission:
+    def admit(self, connection: Connection, request: Command, pull: PullRequest) -> PullAdmission:
         """Raises RequestRefused, or PullRefused where the answer tells the reason as a number too."""
         config = self._settings.current
-        group = self._group(request, pull)
+        self._check_role()
+        group = self._group(connection, request, pull)
         topic = self._topic(pull)
         carried = pull.sys_flag & SUBSCRIPTION
         wanted = self._carried(pull) if carried else self._registered(pull, group)
@@ -82,13 +86,13 @@ class PullRules:
 
     # -- may it? ------------------------------------------------------------------------------------------------------
 
-    def _group(self, request: Command, pull: PullRequest) -> SubscriptionGroupConfig:
+    def _group(self, connection: Connection, request: Command, pull: PullRequest) -> SubscriptionGroupConfig:
         config = self._settings.current
         if not config.broker_permission & PERM_READ:
             raise PullRefused(BROKER_FORBIDDEN, "this broker may not be read")
         if request.code == RequestCode.LITE_PULL_MESSAGE and not config.lite_pull_message_enable:
             raise PullRefused(BROKER_FORBIDDEN, "lite pulls are switched off on this broker")
-        group = self._groups.get(pull.consumer_group)
+        group = self._groups.get(pull.consumer_group, connection.peer)
         if group is None:
             remark = f"no group {pull.consumer_group}, and it is not created by a pull"
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)

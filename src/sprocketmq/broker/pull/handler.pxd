@@ -70,13 +70,15 @@ cdef class PullHandler:
     cdef Py_ssize_t serve(self, Parked parked) except -1
 
     @cython.locals(began=cython.longlong, result=GetResult)
-    cdef object look_again(self, Command request, PullRequest pull, PullAdmission admission)
+    cdef object look_again(self, object connection, Command request, PullRequest pull, PullAdmission admission)
+
+    cdef bint is_there(self, PullRequest pull) except -1
 
     @cython.locals(groups=dict)
     cdef PullAdmission admission_of(self, PullRequest pull)
 
     @cython.locals(admission=PullAdmission)
-    cdef PullAdmission admit(self, Command request, PullRequest pull)
+    cdef PullAdmission admit(self, object connection, Command request, PullRequest pull)
 
     cdef object open(self, str topic, str group, PullAdmission admission)
 

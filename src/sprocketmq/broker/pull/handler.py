@@ -160,10 +160,10 @@ class PullHandler:
             if self._rules.is_logical(request, pull):
                 return self._rules.forward(connection, request)
             try:
-                admission = self.admit(request, pull)
+                admission = self.admit(connection, request, pull)
             except PullRefused as refused:
                 return refused.answer(request)
-        if pull.sys_flag & COMMIT_OFFSET:
+        if pull.sys_flag & COMMIT_OFFSET and self.is_there(pull):
             self._offsets.commit_by(admission.offsets_key, pull.queue_id, pull.commit_offset)
         if admission.reads_cold and self._without_messages.holds_back(self, connection, request, pull, admission):
             return None
@@ -177,22 +177,26 @@ class PullHandler:
         """Answer a pull that waited, with whatever there is now; the size of the answer."""
         request = parked.request
         try:
-            reply = self.look_again(request, parked.pull, parked.admission)
+            reply = self.look_again(parked.connection, request, parked.pull, parked.admission)
         except PullRefused as refused:
             reply = refused.answer(request)
         except Exception as error:  # noqa: BLE001 - the edge of the loop: it is answered as when it came
             reply = refusal(request, error, parked.connection)
-        parked.connection.reply(reply)
+        parked.connection.reply(reply, request, waited=True)
         return len(reply) if type(reply) is bytes else 0
 
-    def look_again(self, request: Command, pull: PullRequest, admission: PullAdmission) -> Any:
+    def look_again(self, connection: Any, request: Command, pull: PullRequest, admission: PullAdmission) -> Any:
         if admission.generation != self.generation and self._rules.has_topic(pull.topic):
-            admission = self.admit(request, pull)
+            admission = self.admit(connection, request, pull)
         began = ticks_ns()
         result = self.look(pull, admission)
         if result.status is _FOUND:
             return self.found(request, pull, admission, result, ticks_ns() - began)
         return self._without_messages.tell(request, pull, admission, result)
+
+    def is_there(self, pull: PullRequest) -> bool:
+        """Whether what it has consumed is in the queue; who commits more would miss what comes next."""
+        return 0 <= pull.commit_offset <= self._getter.end_of(pull.topic, pull.queue_id)
 
     # -- may it, and what does it want? -------------------------------------------------------------------------------
 
@@ -200,8 +204,8 @@ class PullHandler:
         groups = self.admitted.get(pull.topic)
         return None if groups is None else groups.get(pull.consumer_group)
 
-    def admit(self, request: Command, pull: PullRequest) -> PullAdmission:
-        admission: PullAdmission = self._rules.admit(request, pull)
+    def admit(self, connection: Any, request: Command, pull: PullRequest) -> PullAdmission:
+        admission: PullAdmission = self._rules.admit(connection, request, pull)
         if admission.lasts:
             self.open(pull.topic, pull.consumer_group, admission)
         return admission

@@ -122,8 +122,8 @@ class LongPolls:
         self._store.watch(topic, queue_id, (topic, queue_id) in self._queues)
 
     def _wake(self, parked: Parked) -> None:
+        self.woken.add(parked.connection, partial(self.answer, parked))  # first: it is answered, whatever fails then
         self._end(parked)
-        self.woken.add(parked.connection, partial(self.answer, parked))
 
     def answer(self, parked: Parked) -> int:
         """Once, with what there is; who has left is only told that it is over. The size of the answer."""
@@ -132,7 +132,8 @@ class LongPolls:
         parked.answered = True
         self.waiting.discard(parked.connection, parked)
         if parked.connection.closed:
-            parked.connection.reply(parked.request.reply(ResponseCode.SYSTEM_ERROR, "the client has left"))
+            left = parked.request.reply(ResponseCode.SYSTEM_ERROR, "the client has left")
+            parked.connection.reply(left, parked.request, waited=True)
             return 0
         return parked.serve()
 

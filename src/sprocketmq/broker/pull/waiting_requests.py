@@ -28,17 +28,20 @@ class WaitingRequests:
     def __init__(self, settings: Settings) -> None:
         self.count = 0
         self.kept_bytes = 0
+        self.refused = 0
         self._settings = settings
 
     def is_full(self, connection: Connection) -> bool:
         """Whether one more of this connection would be too many."""
         config = self._settings.current
         of_connection = connection.attributes.get(_ATTRIBUTE)
-        return (
+        full = (
             self.count >= config.max_parked_requests
             or (of_connection is not None and len(of_connection) >= config.max_parked_requests_per_connection)
             or self.kept_bytes > _KEPT_BYTES
         )
+        self.refused += full
+        return full
 
     def add(self, connection: Connection, waiter: object, drop: Drop) -> None:
         """The connection is open; `drop` is given the waiter when it closes."""

@@ -56,16 +56,16 @@ class WokenRequests:
             self._next = None
 
     def _serve(self) -> None:
-        self._next = None
-        loop = asyncio.get_running_loop()
-        if self._is_full(loop.time()):
-            self._next = loop.call_later(_LOOK_SECONDS, self._serve)
-            return
+        self._next, rest = None, 0.0
         try:
-            self._serve_slice()
+            if self._is_full(asyncio.get_running_loop().time()):
+                rest = _LOOK_SECONDS
+            else:
+                self._serve_slice()
         finally:  # one that fails holds up nobody
             if self._line:
-                self._next = loop.call_soon(self._serve)
+                loop = asyncio.get_running_loop()
+                self._next = loop.call_later(rest, self._serve) if rest else loop.call_soon(self._serve)
 
     def _serve_slice(self) -> None:
         line, size = self._line, 0

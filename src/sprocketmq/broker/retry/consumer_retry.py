@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from sprocketmq.auth.guard import check_stored
 from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
@@ -41,6 +42,7 @@ from sprocketmq.protocol.record.properties import (
 )
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
+from sprocketmq.remoting.peer import Peer
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
 
@@ -77,7 +79,7 @@ class Retries:
         request = message.request
         if request is None or not names.is_retry_topic(message.topic):
             return
-        group = self._group(group_of(message.topic))
+        group = self._group(group_of(message.topic), message.peer)
         limit = group.retry_max_times
         if message.client_version >= _SENDS_MAX_TIMES and request.max_reconsume_times is not None:
             limit = request.max_reconsume_times
@@ -90,7 +92,7 @@ class Retries:
 
     def send_back(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(ConsumerSendMsgBackRequestHeader, request.ext_fields)
-        group = self._group(header.group)
+        group = self._group(header.group, connection.peer)
         if not self._settings.current.broker_permission & PERM_WRITE:
             raise RequestRefused(ResponseCode.NO_PERMISSION, "this broker may not be written")
         if group.retry_queue_nums <= 0:
@@ -98,6 +100,7 @@ class Retries:
         record = self._store.reader.message_at(header.offset)
         if record is None:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"no message at offset {header.offset}")
+        check_stored(connection, request, record.topic)  # or a group could have any message of the broker
         limit = group.retry_max_times
         if request.version >= _SENDS_MAX_TIMES and header.max_reconsume_times is not None:
             limit = header.max_reconsume_times
@@ -132,14 +135,15 @@ class Retries:
         topic = self._topics.create_own(names.retry_topic(group.group_name), group.retry_queue_nums, sys_flag=flag)
         if not topic.writable:
             raise RequestRefused(ResponseCode.NO_PERMISSION, f"topic {topic.topic_name} may not be written")
-        return Home(topic.topic_name, random.randrange(max(1, min(group.retry_queue_nums, topic.read_queue_nums))))
+        count = max(1, min(group.retry_queue_nums, topic.read_queue_nums))
+        return Home(topic.topic_name, random.randrange(count))  # noqa: S311 - spreads load
 
     def _dead_letters(self, group: str) -> Home:
         topic = self._topics.create_own(names.dlq_topic(group), DLQ_QUEUES)
         return Home(topic.topic_name, 0)
 
-    def _group(self, name: str) -> SubscriptionGroupConfig:
-        group = self._groups.get(name)
+    def _group(self, name: str, peer: Peer | None) -> SubscriptionGroupConfig:
+        group = self._groups.get(name, peer)
         if group is None:
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"no group {name}")
         return group

@@ -2,22 +2,21 @@
 
 A request is an ordinary message that names its sender in REPLY_TO_CLIENT. Whoever consumes it sends the reply here by
 SEND_REPLY_MESSAGE; the broker pushes it to that client's connection and tells the replier whether it was taken. The
-reply is kept in the log as well, unless `storeReplyMessageEnable` is off.
+reply is kept in the log as well, unless `storeReplyMessageEnable` is off: so it passes the same admission as a send.
 """
 
 from __future__ import annotations
 
-import random
+from collections.abc import Callable
 from typing import NamedTuple
 
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.send.message import BrokerMessage
+from sprocketmq.broker.send.admission import SendAdmission
+from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.group_members import ProducerTable
-from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RemotingError, RequestRefused
-from sprocketmq.protocol import names
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields, to_ext_fields
 from sprocketmq.protocol.headers.send import (
@@ -53,12 +52,12 @@ class _Outcome(NamedTuple):
 
 class Replies:
     def __init__(
-        self, settings: Settings, store: MessageStore, topics: TopicTable, producers: ProducerTable, stats: Stats,
-        clock: Clock,
+        self, settings: Settings, store: MessageStore, admission: Callable[[], SendAdmission],
+        producers: ProducerTable, stats: Stats, clock: Clock,
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
-        self._topics = topics
+        self._admission = admission
         self._producers = producers
         self._stats = stats
         self._clock = clock
@@ -68,8 +67,10 @@ class Replies:
 
     async def reply(self, connection: Connection, request: Command) -> Reply:
         sent = self._sent(request)
-        message = self._message(connection, request, sent)
-        outcome = await self._push(connection, sent, message)
+        properties = decode_properties(sent.properties or "")
+        requester = self._requester(properties)
+        message = self._message(connection, request, sent, properties)
+        outcome = await self._push(connection, requester, sent, message)
         config = self._settings.current
         header = SendMessageResponseHeader(msg_id="0", queue_id=message.queue_id, queue_offset=0)
         if config.store_reply_message_enable:
@@ -83,23 +84,35 @@ class Replies:
             sent = from_ext_fields(SendMessageRequestHeader, request.ext_fields)
         else:
             sent = from_ext_fields(SendMessageRequestHeaderV2, request.ext_fields)
-        fault = names.topic_fault(sent.topic)
-        if fault is not None:
-            raise RequestRefused(ResponseCode.INVALID_PARAMETER, fault)
+        if not request.body or sent.sys_flag & TRANSACTION_BITS:
+            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, "a reply has a body, and is no transaction")
         return sent
 
-    def _message(self, connection: Connection, request: Command, sent: Sent) -> BrokerMessage:
-        topic = self._topics.get(sent.topic)
-        if topic is None:
-            topic = self._topics.create_by_send(sent.topic, sent.default_topic, sent.default_topic_queue_nums)
-        queue_id = sent.queue_id if sent.queue_id >= 0 else random.randrange(max(1, topic.write_queue_nums))
-        if queue_id >= max(topic.read_queue_nums, topic.write_queue_nums):
-            raise RequestRefused(ResponseCode.INVALID_PARAMETER, f"topic {sent.topic} has no queue {queue_id}")
+    def _requester(self, properties: dict[str, str]) -> Connection:
+        """Who asked; where nobody waits for the reply, nothing is made of it."""
+        client_id = properties.get(REPLY_TO_CLIENT)
+        if client_id is None:
+            remark = "the reply does not say to whom: REPLY_TO_CLIENT is missing"
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
+        requester = self._producers.find(client_id)
+        if requester is None:
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"client {client_id} is not connected to this broker")
+        return requester
+
+    def _message(
+        self, connection: Connection, request: Command, sent: Sent, properties: dict[str, str]
+    ) -> BrokerMessage:
+        admission = self._admission().admit(connection, request, sent)
+        if admission.takes is not None:
+            raise RequestRefused(ResponseCode.NO_PERMISSION, f"{sent.topic} is static, and takes no replies")
+        queue_id = sent.queue_id
+        if not 0 <= queue_id < admission.queues:
+            queue_id = self._admission().choose_queue(sent, admission.queues)
         return BrokerMessage(
             topic=sent.topic,
             queue_id=queue_id,
             body=bytes(request.body),
-            properties=decode_properties(sent.properties or ""),
+            properties=properties,
             born_timestamp=sent.born_timestamp,
             born_host=connection.peer.packed,
             flag=sent.flag,
@@ -107,14 +120,11 @@ class Replies:
             reconsume_times=sent.reconsume_times or 0,
         )
 
-    async def _push(self, connection: Connection, sent: Sent, message: BrokerMessage) -> _Outcome:
+    async def _push(
+        self, connection: Connection, requester: Connection, sent: Sent, message: BrokerMessage
+    ) -> _Outcome:
         """Hand the reply to the client that asked."""
-        client_id = message.properties.get(REPLY_TO_CLIENT)
-        if client_id is None:
-            return _Outcome(ResponseCode.SYSTEM_ERROR, "the reply does not say to whom: REPLY_TO_CLIENT is missing")
-        requester = self._producers.find(client_id)
-        if requester is None:
-            return _Outcome(ResponseCode.SYSTEM_ERROR, f"client {client_id} is not connected to this broker")
+        client_id = message.properties[REPLY_TO_CLIENT]
         now = self._clock.now_ms()
         message.properties[PUSH_REPLY_TIME] = str(now)
         header = ReplyMessageRequestHeader(

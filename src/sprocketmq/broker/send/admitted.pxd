@@ -1,4 +1,6 @@
 # The C types of admitted.py.
+from sprocketmq.broker.metrics.counter cimport LargeMessages
+
 import cython
 
 
@@ -6,6 +8,7 @@ import cython
 cdef class TopicAdmission:
     cdef readonly int queues
     cdef readonly list counters
+    cdef readonly LargeMessages large
     cdef readonly bint special
     cdef readonly bint is_new
     cdef readonly object takes

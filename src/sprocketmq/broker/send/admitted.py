@@ -10,24 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sprocketmq.broker.metrics.counter import Counter
+from sprocketmq.broker.metrics.counter import Counter, LargeMessages
 
 
 class TopicAdmission:
     """
     queues     how many the topic has; a queue id below that is taken as it is
     counters   what has been put to each queue
+    large      the large messages among it
     special    whatever is sent to the topic passes the interceptors
-    is_new     the send that asked has made the topic
+    is_new     the send that asked has made the topic, or another did and it is not on disk yet
     takes      answers in the place of this broker's queues; None where they do
     """
 
     def __init__(
-        self, queues: int, counters: list[Counter], *, special: bool = False, is_new: bool = False,
-        takes: Callable[[Any, Any], Any] | None = None,
+        self, queues: int, counters: list[Counter], large: LargeMessages, *, special: bool = False,
+        is_new: bool = False, takes: Callable[[Any, Any], Any] | None = None,
     ) -> None:  # fmt: skip
         self.queues = queues
         self.counters = counters
+        self.large = large
         self.special = special
         self.is_new = is_new
         self.takes = takes

@@ -1,8 +1,16 @@
-"""Acknowledgements that wait for the disk: the group commit seen from the loop.
+"""Acknowledgements that wait: for the disk under SYNC_FLUSH, for replicas under a synchronous role, or for both.
 
-Under SYNC_FLUSH a message is acknowledged when the log is flushed beyond it. The flush thread tells when it has moved;
-on the loop, what became safe is dispatched to the readers, and everyone who waited below it is answered. One who waited
-longer than the flush timeout is told so; the message is in the log all the same.
+A message is acknowledged when the log beyond it is flushed and replicated, as far as the mode asks for that. The flush
+thread tells when it has moved, a replica when it has reported; on the loop, what became safe is dispatched to the
+readers, and everyone who waited below it is answered. One who waited too long is told so; the message is in the log
+all the same.
+
+Readers never see more than an acknowledgement has promised. What no replica confirms is answered with
+FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE, "stored, may be lost", and from then on it may be read. Messages that nobody
+waits for are readable after the same time.
+
+A message of a topic that is new waits until the topic is on disk as well, in the table of topics; those of other topics
+do not wait for that.
 
 Messages that are flushed and cannot be dispatched, say on a full disk, are acknowledged. Puts are refused then, until
 one of them finds space to dispatch what is behind: the same as where each message is dispatched when it is put.
@@ -12,11 +20,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 from sprocketmq.broker.metrics.counter import Counter
+from sprocketmq.broker.periodic import Periodic
+from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.codes import ResponseCode
 from sprocketmq.logs import Events
-from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame.decoder import FrameDecoder
 from sprocketmq.remoting import Connection
 from sprocketmq.store.store import MessageStore
 
@@ -24,38 +37,116 @@ events = Events("sprocketmq.broker.send")
 
 _SCAN_SECONDS = 0.2
 
+#: Where its messages end, when it came, whom and what to answer, who counts, the change of the topics to wait for.
+Waiter: TypeAlias = tuple[int, float, Connection, Command, bytes, Counter | None, int]
+
+
+class Copies(Protocol):
+    """The replicas that an acknowledgement waits for."""
+
+    @property
+    def offset(self) -> int:
+        """All that are needed have the log up to here."""
+        ...
+
+    #: What is not confirmed in time may be read all the same. Under a controller it may not: it may be cut.
+    gives_up: bool
+
+    @property
+    def available(self) -> bool:
+        """Whether there are enough to confirm anything."""
+        ...
+
+    @property
+    def timeout(self) -> float:
+        """Seconds to wait for them."""
+        ...
+
 
 class Acks:
     """`add` takes waiters in the order of the log."""
 
-    def __init__(self, store: MessageStore) -> None:
-        self.waits = store.config.sync_flush
+    def __init__(self, store: MessageStore, topics: Saver) -> None:
+        #: Called when `waits` may have changed.
+        self.on_change: list[Callable[[], object]] = []
+        #: Called when more of the log is on disk or replicated.
+        self.on_progress: list[Callable[[], object]] = []
         self._store = store
+        self._copies: Copies | None = None
+        self._flushes = store.config.sync_flush
         self._timeout = store.config.sync_flush_timeout / 1000
-        self._waiting: deque[tuple[int, float, Connection, bytes, Counter | None]] = deque()
+        self._topics = topics
+        topics.on_saved.append(self._answer_saved)
+        self._waiting: deque[Waiter] = deque()
+        #: For these the log is safe, and their topic is not yet.
+        self._unsaved: deque[Waiter] = deque()
+        self._written: deque[tuple[float, int]] = deque()
+        self._given_up = 0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._scans = Periodic("answer who waited too long", lambda: _SCAN_SECONDS, self._scan)
         self._called = False
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting) + len(self._unsaved)
+
+    @property
+    def waits(self) -> bool:
+        """Whether an acknowledgement waits for anything."""
+        return self._flushes or self._copies is not None
+
+    def wait_for(self, copies: Copies | None) -> None:
+        """From now on replicas confirm, or None of them. What is readable already stays so."""
+        if copies is self._copies:
+            return
+        before, self._copies = self._copies, copies
+        self._given_up = self._store.log.max_offset
+        self._written.clear()
+        if before is not None and not before.gives_up:
+            self._break_promises(before)
+        elif copies is None or copies.gives_up:
+            self._store.readable.limit(None if copies is None else self._given_up)
+        for hook in self.on_change:
+            hook()
+        if self._loop is not None:
+            self.progress()
+
+    def _break_promises(self, copies: Copies) -> None:
+        """The set is another master's now, or nobody's: what it has not confirmed may be cut, and is not readable."""
+        while self._waiting:
+            self._answer_first(ResponseCode.FLUSH_SLAVE_TIMEOUT, "this broker is the master no more")
+        self._store.readable.limit(copies.offset)
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._store.on_progress = self._flushed
-        if self.waits:
-            self._scan()
+        self._scans.start()
 
     def stop(self) -> None:
         self._store.on_progress = None
-        if self._timer is not None:
-            self._timer.cancel()
+        self._scans.stop()
         self._loop = None
 
-    def add(self, end_offset: int, connection: Connection, success: bytes, counter: Counter | None = None) -> None:
-        """Answer with `success` when the log is flushed up to `end_offset`. `counter` is told how long that took."""
+    def add(
+        self, end_offset: int, connection: Connection, request: Command, success: bytes, counter: Counter | None = None
+    ) -> None:
+        """Answer with `success` when the log is safe up to `end_offset`. `counter` is told how long that took.
+
+        The request keeps no body: it is in the log.
+        """
         assert self._loop is not None
-        self._waiting.append((end_offset, self._loop.time() + self._timeout, connection, success, counter))
+        request.body = b""
+        self._waiting.append((end_offset, self._loop.time(), connection, request, success, counter, 0))
+
+    def wait_for_topic(self, change: int) -> None:
+        """The answer that was added last goes out when this change of the table of topics is on disk as well."""
+        end, began, connection, request, success, counter, _ = self._waiting.pop()
+        self._waiting.append((end, began, connection, request, success, counter, change))
+
+    def is_safe(self, offset: int) -> bool:
+        """Whether an acknowledgement of what ends at `offset` need not wait."""
+        if self._flushes and offset > self._store.flushed_offset:
+            return False
+        return self._copies is None or offset <= self._copies.offset
 
     def _flushed(self) -> None:
         """Called on the flush thread.
@@ -74,18 +165,47 @@ class Acks:
     def progress(self) -> None:
         """Dispatch what became readable and answer those who waited for it."""
         self._called = False
-        store = self._store
-        if store.failure is not None:
+        if self._store.failure is not None:
             self._fail_all()
             return
+        self._progress()
+        for hook in self.on_progress:
+            hook()
+
+    def _progress(self) -> None:
+        store, copies = self._store, self._copies
+        flushed = store.flushed_offset if self._flushes else store.log.max_offset
+        if copies is None:
+            self._dispatch()
+            self._answer(flushed)
+            return
+        if copies.gives_up and not copies.available:
+            self._given_up = max(self._given_up, flushed)
+        store.readable.limit(max(copies.offset, self._given_up) if copies.gives_up else copies.offset)
         self._dispatch()
-        flushed, waiting = store.flushed_offset, self._waiting
-        began = asyncio.get_running_loop().time() + self._timeout
-        while waiting and waiting[0][0] <= flushed:
-            _, deadline, connection, success, counter = waiting.popleft()
-            if counter is not None:
-                counter.micros += int((began - deadline) * 1e6)
-            connection.reply(success)
+        self._answer(min(flushed, copies.offset))
+        if copies.gives_up and not copies.available:
+            while self._waiting and self._waiting[0][0] <= flushed:
+                self._answer_first(ResponseCode.SLAVE_NOT_AVAILABLE, "no slave is there to confirm")
+
+    def _answer(self, safe: int) -> None:
+        waiting = self._waiting
+        if not waiting or waiting[0][0] > safe:
+            return
+        now = asyncio.get_running_loop().time()
+        while waiting and waiting[0][0] <= safe:
+            waiter = waiting[0]
+            if waiter[6] > self._topics.saved_changes:
+                self._unsaved.append(waiter)
+            else:
+                _succeed(waiter, now)
+            waiting.popleft()  # last: whatever fails before, the next look answers
+
+    def _answer_saved(self) -> None:
+        for waiter in list(self._unsaved):
+            if waiter[6] <= self._topics.saved_changes:
+                _succeed(waiter, asyncio.get_running_loop().time())
+                self._unsaved.remove(waiter)
 
     def _dispatch(self) -> None:
         """What cannot be dispatched is on disk all the same: its senders are answered, and the next put tries again."""
@@ -101,22 +221,66 @@ class Acks:
             self._answer_first(ResponseCode.SERVICE_NOT_AVAILABLE, reason)
 
     def _scan(self) -> None:
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        while self._waiting and self._waiting[0][1] <= now:
-            self._answer_first(ResponseCode.FLUSH_DISK_TIMEOUT, "the disk was not reached in time")
-        self._timer = loop.call_later(_SCAN_SECONDS, self._scan)
+        now = asyncio.get_running_loop().time()
+        while self._waiting and (late := self._late(self._waiting[0][0], now - self._waiting[0][1])) is not None:
+            self._answer_first(*late)
+        while self._unsaved and now - self._unsaved[0][1] >= self._timeout:
+            _fail(self._unsaved.popleft(), ResponseCode.FLUSH_DISK_TIMEOUT, "the new topic was not saved in time")
+        if self._copies is not None and self._copies.gives_up:
+            self._give_up(self._copies, now)
+        if self._waiting or self._unsaved:
+            self.progress()  # whatever kept an answer back, it is not kept back for ever
+            self._answer_saved()
+
+    def _late(self, end_offset: int, waited: float) -> tuple[int, str] | None:
+        """What one who has waited so long is told; the replicas' failure goes before the disk's, as in RocketMQ."""
+        copies = self._copies
+        if copies is not None and end_offset > copies.offset and waited >= copies.timeout:
+            return ResponseCode.FLUSH_SLAVE_TIMEOUT, "no slave confirmed in time"
+        if self._flushes and waited >= self._timeout:
+            return ResponseCode.FLUSH_DISK_TIMEOUT, "the disk was not reached in time"
+        return None
+
+    def _give_up(self, copies: Copies, now: float) -> None:
+        """Whoever waited for what was written so long ago has been answered, so it may be read."""
+        written, end = self._written, self._store.log.max_offset
+        if end > copies.offset and (not written or written[-1][1] < end):
+            written.append((now, end))
+        while written and written[0][0] + copies.timeout <= now:
+            self._given_up = max(self._given_up, written.popleft()[1])
+            if not written or written[0][0] + copies.timeout > now:
+                self.progress()
 
     def _answer_first(self, code: int, remark: str) -> None:
         """Tell the one who waits longest that the message is not known to be safe."""
-        _, _, connection, success, _ = self._waiting.popleft()
-        connection.reply(changed_answer(success, code, remark))
+        _fail(self._waiting.popleft(), code, remark)
 
 
-def changed_answer(success: bytes, code: int, remark: str) -> bytes:
+def _succeed(waiter: Waiter, now: float) -> None:
+    _, began, _, _, success, counter, _ = waiter
+    if counter is not None:
+        counter.micros += int((now - began) * 1e6)
+    _reply(waiter, success)
+
+
+def _fail(waiter: Waiter, code: int, remark: str) -> None:
+    _reply(waiter, changed_answer(waiter[4], code, remark))
+
+
+def _reply(waiter: Waiter, answer: bytes | Command) -> None:
+    """One that cannot be answered is disconnected, and keeps nobody else from an answer."""
+    connection = waiter[2]
+    try:
+        connection.reply(answer, waiter[3])
+    except Exception as error:  # noqa: BLE001 - the edge of the loop
+        events.error("answer not given", error, peer=connection.peer)
+        connection.abort("an answer could not be given")
+
+
+def changed_answer(success: bytes, code: int, remark: str) -> Command:
     """The answer that was to be given, with another code: what it says of the message is true all the same."""
     (answer,) = FrameDecoder().feed(success)
     answer.code = code
     answer.remark = remark
     answer.body = b""  # messages that POP took are given when that they were taken is safe
-    return encode_frame(answer)
+    return answer

@@ -1,5 +1,5 @@
 # The C types of handler.py.
-from sprocketmq.broker.metrics.counter cimport Counter
+from sprocketmq.broker.metrics.counter cimport Counter, LargeMessages
 from sprocketmq.broker.send.admitted cimport AdmittedTopics, TopicAdmission
 from sprocketmq.broker.send.answer cimport SendAnswers
 from sprocketmq.broker.send.properties cimport SentProperties, shared, stored
@@ -11,6 +11,7 @@ from sprocketmq.store.log.append cimport Appender, PutResult
 import cython
 
 cdef int _ONEWAY
+cdef long long _SMALL_BYTES
 
 
 @cython.final
@@ -21,6 +22,7 @@ cdef class SendHandler:
     cdef object _settings
     cdef object _store
     cdef Appender _appender
+    cdef object _all_acks
     cdef object _acks
     cdef object _unique_ids
     cdef SentProperties _found

@@ -6,7 +6,7 @@
 admitted    a topic that has been sent to is found in `AdmittedTopics`; any other send asks `SendAdmission`, which
             refuses or admits
 properties  one walk tells the unique key, whether the sender waits for the disk, and whether the message is special
-answer      made at once; where it waits, `Acks` keeps it until the message is safe
+answer      made at once; where it waits, `Acks` keeps it until the message is safe, on disk or with replicas
 
 Every message passes here, so this is compiled. What is rare is Python and is called from here: the admission, the
 interceptors of special messages, and the making of a unique key for a message that has none.
@@ -22,7 +22,7 @@ except ImportError:
     from sprocketmq.hot import shadow as cython
 
 from sprocketmq.broker.config import BrokerConfig
-from sprocketmq.broker.metrics.counter import Counter
+from sprocketmq.broker.metrics.counter import SMALL_BYTES, Counter
 from sprocketmq.broker.send.admission import SendAdmission
 from sprocketmq.broker.send.admitted import TopicAdmission
 from sprocketmq.broker.send.answer import SendAnswers
@@ -47,6 +47,7 @@ if not cython.compiled:
     from sprocketmq.protocol.record.sysflag import TRANSACTION_MASK
 
 _ONEWAY = int(FLAG_ONEWAY)
+_SMALL_BYTES = SMALL_BYTES
 
 
 class SendHandler:
@@ -60,7 +61,8 @@ class SendHandler:
         self._settings = settings
         self._store = store
         self._appender = store.appender
-        self._acks = acks if acks.waits else None
+        self._all_acks = acks
+        self._acks: Acks | None = None
         self._unique_ids = unique_ids
         #: What `put` finds in the message at hand. One will do for all: a send runs to its end on the loop before the
         #: next begins, and only what it has read before the store is called is used after it.
@@ -68,6 +70,12 @@ class SendHandler:
         self._id_prefix = ""
         self.configure(settings.current)
         settings.on_change.append(self.configure)
+        self.follow_acks()
+        acks.on_change.append(self.follow_acks)
+
+    def follow_acks(self) -> None:
+        """Whether senders wait changes with the role of the broker."""
+        self._acks = self._all_acks if self._all_acks.waits else None
 
     def add_to(self, table: ProcessorTable) -> None:
         codes = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
@@ -90,7 +98,7 @@ class SendHandler:
         try:
             admission = self._admitted.topics.get(sent.topic) if self._admitted.is_open else None
             if admission is None:
-                admission = self.admission.admit(request, sent)
+                admission = self.admission.admit(connection, request, sent)
             if admission.takes is not None:
                 return admission.takes(connection, request)
             if sent.queue_id < 0 or sent.queue_id >= admission.queues:
@@ -99,7 +107,7 @@ class SendHandler:
         except RequestRefused as refused:  # even a refusal tells the region, and whether traces are wanted
             return request.reply(refused.code, refused.remark, ext_fields=dict(self._told))
         if admission.is_new:
-            return self.admission.announce_first(connection, request, answer)
+            return self.admission.announce_first(connection, request, sent.topic, answer)
         return answer
 
     def put(self, connection: Any, request: Command, sent: SendRequest, admission: TopicAdmission) -> Any:
@@ -124,6 +132,8 @@ class SendHandler:
         counter = admission.counters[sent.queue_id]
         counter.count += result.count
         counter.size += result.size
+        if result.size > _SMALL_BYTES * result.count:
+            admission.large.note(result.size // result.count, result.count)
         frame = self._answers.encode(request, sent.queue_id, result, key, key_at, key_end, None)
         return self.when_safe(connection, request, result, counter, frame) if waits else frame
 
@@ -147,7 +157,7 @@ class SendHandler:
         """The answer, or None while it waits for the disk. Nobody waits for the answer of a oneway send."""
         if self._acks is None or request.flag & _ONEWAY:
             return frame
-        self._acks.add(result.end_offset, connection, frame, counter)
+        self._acks.add(result.end_offset, connection, request, frame, counter)
         if len(self._acks) >= self._admitted.waiting_limit:
             self._admitted.is_open = False
         return None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.protocol.record.properties import CLUSTER, MSG_REGION, TRACE_ON, WAIT, encode_properties
 from sprocketmq.protocol.requests.send import SendRequest
+from sprocketmq.remoting.peer import Peer
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
 
@@ -31,9 +32,10 @@ class BrokerMessage:
     sys_flag: int = 0
     reconsume_times: int = 0
     prepared_transaction_offset: int = 0
-    #: The request that brought it and its sender's version; None for a message of the broker's own.
+    #: The request that brought it, its sender's version and who that is; None for a message of the broker's own.
     request: SendRequest | None = None
     client_version: int = 0
+    peer: Peer | None = None
     #: Set by an interceptor: what the sender may recall the message with.
     recall_handle: str | None = None
     #: Told what the store says, once the message is in it.

@@ -78,6 +78,7 @@ class SpecialSends:
             reconsume_times=sent.reconsume_times,
             request=sent,
             client_version=request.version,
+            peer=connection.peer,
         )
 
 

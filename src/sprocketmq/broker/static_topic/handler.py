@@ -74,7 +74,7 @@ class LogicalRequests:
         except Exception as error:  # noqa: BLE001 - the edge of this task
             reply = refusal(request, error, connection)
         if not request.is_oneway:
-            connection.reply(reply)
+            connection.reply(reply, request)
 
     def _queue(self, request: Command) -> LogicalQueue:
         topic, queue_id = topic_of(request), number_in(request, queue_field(request))

@@ -17,6 +17,7 @@ class _Inside:
 
     def __init__(self, connection: Connection) -> None:
         self.peer = connection.peer
+        self.session = connection.session
         self.attributes = connection.attributes
         self.answer: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
         self._connection = connection
@@ -42,7 +43,7 @@ class _Inside:
         """Nothing is written here."""
         return 0
 
-    def reply(self, reply: Command | Frame) -> None:
+    def reply(self, reply: Command | Frame, _request: Command, *, waited: bool = False) -> None:
         if not self.answer.done():
             self.answer.set_result(_decoded(reply))
 

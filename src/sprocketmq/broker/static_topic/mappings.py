@@ -1,16 +1,19 @@
 """The static topics of this broker: config/topicQueueMapping.json.
 
 A broker knows the items of every logical queue that it leads or has led. A change comes with an epoch; an older one is
-refused, and so is one that contradicts what is known, unless it is forced.
+refused, and so is one that contradicts what is known, unless it is forced. Whoever must know that a change is on disk
+waits for `saver`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from sprocketmq.broker.static_topic.mapping_items import Items, change_fault, items_fault
+from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
@@ -45,6 +48,7 @@ class QueueMappings:
         self.data_version = DataVersion(timestamp=clock.now_ms())
         #: Told of a topic whose mapping has changed.
         self.on_change: list[Callable[[str], object]] = []
+        self.saver = Saver("mappings", self._take)
         self._file = file
         self._broker_name = broker_name
         self._clock = clock
@@ -64,7 +68,7 @@ class QueueMappings:
         return LogicalQueue(topic, queue_id, items)
 
     def put(self, detail: TopicQueueMappingDetail, *, force: bool = False) -> None:
-        """Take over a mapping: it is on disk when this returns. Queues that it does not name stay as they are."""
+        """Take over a mapping. Queues that it does not name stay as they are."""
         old = self.details.get(detail.topic)
         fault = self._fault(old, detail, force)
         if fault is not None:
@@ -85,6 +89,15 @@ class QueueMappings:
         if new.scope != old.scope:
             return f"scope {new.scope} is not the known one, {old.scope}"
         return _changes_fault(old, new)
+
+    def inherit(self, details: Mapping[str, TopicQueueMappingDetail], version: DataVersion) -> None:
+        """For a slave: the same mappings as its master, and their version."""
+        changed = [topic for topic in {*self.details, *details} if self.details.get(topic) != details.get(topic)]
+        self.details.clear()
+        self.details.update(details)
+        for topic in changed:
+            self._changed(topic)
+        self.data_version = version
 
     def keep_only(self, topic: str, queues: dict[int, tuple[LogicQueueMappingItem, ...]]) -> None:
         """Replace a topic's queues by what is left of them after items that nobody can need any more."""
@@ -120,11 +133,17 @@ class QueueMappings:
 
     def _changed(self, topic: str) -> None:
         self.data_version = self.data_version.next(self._clock.now_ms())
-        self._file.save(
-            TopicQueueMappingSerializeWrapper(topic_queue_mapping_info_map=self.details, data_version=self.data_version)
-        )
+        self.saver.soon()
         for hook in self.on_change:
             hook(topic)
+
+    def _take(self) -> Callable[[], None]:
+        return partial(
+            self._file.save,
+            TopicQueueMappingSerializeWrapper(
+                topic_queue_mapping_info_map=self.details.copy(), data_version=self.data_version
+            ),
+        )
 
 
 def _changes_fault(old: TopicQueueMappingDetail, new: TopicQueueMappingDetail) -> str | None:

@@ -1,7 +1,12 @@
-"""Other brokers, by name: where they are is asked of the nameservers, when it is not known or no longer true."""
+"""Other brokers, by name: where they are is asked of the nameservers, when it is not known or no longer true.
+
+Where there are accounts, the broker that a client asks has judged the client; what it asks of another is signed by
+itself. Without accounts it signs nothing: it would vouch for whoever reaches it.
+"""
 
 from __future__ import annotations
 
+from sprocketmq.auth.authentication.inner_signer import InnerSigner
 from sprocketmq.broker.settings import Settings
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RemotingError, RequestRefused
@@ -14,9 +19,10 @@ _MASTER_ID = 0
 
 
 class BrokerPeers:
-    def __init__(self, settings: Settings, client: RemotingClient) -> None:
+    def __init__(self, settings: Settings, client: RemotingClient, signer: InnerSigner) -> None:
         self._settings = settings
         self._client = client
+        self._signer = signer
         self._addresses: dict[str, str] = {}
 
     async def call(self, broker_name: str, command: Command) -> Command:
@@ -47,3 +53,5 @@ class BrokerPeers:
         for name, data in cluster.broker_addr_table.items():
             if _MASTER_ID in data.broker_addrs:
                 self._addresses[name] = data.broker_addrs[_MASTER_ID]
+                if self._settings.current.has_accounts:
+                    self._signer.learn(self._addresses[name], self._settings.current.broker_access())

@@ -80,7 +80,12 @@ class Alarm:
 
     def _wake(self) -> None:
         self._timer = None
-        if self.at_ms is not None and self.at_ms <= self._clock.now_ms():
-            self.ring()
-        else:
-            self._sleep()
+        try:
+            if self.at_ms is not None and self.at_ms <= self._clock.now_ms():
+                self.ring()
+            else:
+                self._sleep()
+        except Exception as error:  # noqa: BLE001 - the edge of the loop: what waits for this alarm is not forgotten
+            events.error("alarm did not ring", error, job=self.name)
+            if self._loop is not None and self._timer is None:
+                self._timer = self._loop.call_later(MAX_SLEEP_SECONDS, self._wake)

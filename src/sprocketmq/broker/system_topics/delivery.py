@@ -14,6 +14,7 @@ from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.system_topics.numbers import number_in
 from sprocketmq.logs import Events
 from sprocketmq.protocol import names
+from sprocketmq.protocol.names import TIMER_TOPIC
 from sprocketmq.protocol.record.properties import REAL_QUEUE_ID, REAL_TOPIC, UNIQUE_KEY, decode_properties
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.log.append import PutStatus
@@ -51,17 +52,24 @@ def home_of(properties: dict[str, str]) -> Home | None:
 
 
 class Deliveries:
-    """Brings messages home. After an unclean stop it looks first whether one has come home before."""
+    """Brings messages home. After an unclean stop, and as a new master, it looks first whether one is home already."""
 
     def __init__(self, store: MessageStore, stats: Stats) -> None:
         self._store = store
         self._stats = stats
         self._doubtful_below = 0 if store.report.clean else store.report.end_offset
 
+    def doubt_all(self) -> None:
+        """Another broker has delivered until now: what of this log it has brought home must be looked up."""
+        self._doubtful_below = self._store.log.max_offset
+
     def deliver(self, record: Record, home: Home, properties: dict[str, str]) -> bool:
-        """Whether the message is dealt with; False when the store takes none now."""
-        if record.commit_offset < self._doubtful_below and self._is_home(record, home, properties):
-            return True
+        """Whether the message is dealt with; False when the store takes none now, or cannot tell whether it has it."""
+        if record.commit_offset < self._doubtful_below:
+            if self._store.dispatcher.dispatched_offset < self._doubtful_below:
+                return False  # what was brought home last is in the log and not in the index yet
+            if self._is_home(record, home, properties):
+                return True
         message = message_of(record, home, properties)
         message.prepared_transaction_offset = record.commit_offset
         result = message.put_to(self._store)
@@ -69,6 +77,8 @@ class Deliveries:
             events.warning("message cannot be delivered", commit_offset=record.commit_offset, topic=home.topic)
         elif result.ok:
             self._stats.put(home.topic, home.queue_id, 1, result.size)
+            if home.topic != TIMER_TOPIC:  # a long delay is laid down again for the next part of its way
+                self._stats.special.rested(home.topic, self._store.clock.now_ms() - record.born_timestamp)
         return result.ok or result.status in HOPELESS
 
     def _is_home(self, record: Record, home: Home, properties: dict[str, str]) -> bool:

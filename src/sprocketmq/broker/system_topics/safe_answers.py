@@ -1,7 +1,8 @@
-"""Answers that promise what was just written: they go out when the log is as safe as the flush mode says.
+"""Answers that promise what was just written: they go out when the log is as safe as flush mode and role say.
 
 Whoever hears that a transaction was committed, a message sent back, a timer recalled or a POP message acknowledged
-forgets what it knew of it. Under SYNC_FLUSH the record that says so must be on disk by then.
+forgets what it knew of it. Under SYNC_FLUSH the record that says so must be on disk by then, and under a synchronous
+role with the replicas.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ class SafeAnswers:
         """`answer`, or plain success, now or when everything that is written so far is safe."""
         answer = request.reply() if answer is None else answer
         end = self._store.log.max_offset
-        if not self._acks.waits or request.is_oneway or end <= self._store.flushed_offset:
+        if not self._acks.waits or request.is_oneway or self._acks.is_safe(end):
             return answer
-        self._acks.add(end, connection, encode_frame(answer))
+        self._acks.add(end, connection, request, encode_frame(answer))
         return None
 
     def send(self, connection: Connection, request: Command, answer: Command) -> None:
         """The same for an answer that comes by itself, as that of a request that waited."""
         reply = self.reply(connection, request, answer)
         if reply is not None:
-            connection.reply(reply)
+            connection.reply(reply, request, waited=True)

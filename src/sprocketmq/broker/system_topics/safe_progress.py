@@ -39,7 +39,7 @@ class SafeProgress(Generic[P]):
     def save_now(self) -> None:
         """For a stop: flush here and save."""
         self._waiting = None
-        self._store.flush()
+        self._store.flusher.flush()
         if self._store.failure is None:
             self._write(self._take())
 

@@ -13,12 +13,17 @@ from dataclasses import dataclass, field
 from sprocketmq.broker.tables.subscriptions import GroupSubscription, subscription_of
 from sprocketmq.errors import FilterError
 from sprocketmq.logs import Events
+from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
 from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from sprocketmq.remoting import Connection
 from sprocketmq.store.files.files import Clock
 
 events = Events("sprocketmq.broker.clients")
+
+#: Groups of one connection, where no setting says otherwise.
+MAX_GROUPS = 1000
+FULL = "the connection is in as many groups as it may be"
 
 
 @dataclass(slots=True)
@@ -37,38 +42,81 @@ class Client:
 Members = dict[Connection, Client]
 
 
+class Memberships:
+    """Which groups each connection is in, so that nobody walks all groups to find them; at most so many."""
+
+    def __init__(self, limit: Callable[[], int]) -> None:
+        self.refused = 0
+        self._limit = limit
+        self._groups: dict[Connection, dict[str, None]] = {}
+
+    def of(self, connection: Connection) -> list[str]:
+        return list(self._groups.get(connection, ()))
+
+    def add(self, connection: Connection, group: str) -> bool:
+        """False when it is in as many groups as it may be."""
+        groups = self._groups.setdefault(connection, {})
+        if group not in groups and len(groups) >= self._limit():
+            self.refused += 1
+            return False
+        groups[group] = None
+        return True
+
+    def discard(self, connection: Connection, group: str) -> None:
+        groups = self._groups.get(connection)
+        if groups is not None:
+            groups.pop(group, None)
+            if not groups:
+                del self._groups[connection]
+
+
 class ProducerTable:
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, max_groups: Callable[[], int] = lambda: MAX_GROUPS) -> None:
         self.groups: dict[str, Members] = {}
+        self.memberships = Memberships(max_groups)
         self._clock = clock
+        #: Connections by client id, with the groups that they have it in.
+        self._ids: dict[str, dict[Connection, set[str]]] = {}
 
     def register(self, group: str, client: Client) -> None:
-        members = self.groups.get(group)
-        if members is None:
-            members = self.groups[group] = {}
-        if client.connection not in members:
+        fault = names.group_fault(group)
+        if fault is not None or not self.memberships.add(client.connection, group):
+            events.warning("producer not registered", group=group, reason=fault or FULL, peer=client.connection.peer)
+            return
+        members = self.groups.setdefault(group, {})
+        known = members.get(client.connection)
+        if known is None:
             events.debug("producer registered", group=group, client=client.client_id, peer=client.connection.peer)
+        elif known.client_id != client.client_id:
+            self._forget_id(known, group)
         members[client.connection] = client
+        self._ids.setdefault(client.client_id, {}).setdefault(client.connection, set()).add(group)
 
     def unregister(self, group: str, connection: Connection) -> None:
         members = self.groups.get(group)
-        if members is None:
+        client = None if members is None else members.pop(connection, None)
+        if members is None or client is None:
             return
-        members.pop(connection, None)
+        self.memberships.discard(connection, group)
+        self._forget_id(client, group)
         if not members:
             del self.groups[group]
 
+    def _forget_id(self, client: Client, group: str) -> None:
+        connections = self._ids[client.client_id]
+        connections[client.connection].discard(group)
+        if not connections[client.connection]:
+            del connections[client.connection]
+        if not connections:
+            del self._ids[client.client_id]
+
     def connection_closed(self, connection: Connection) -> None:
-        for group in [group for group, members in self.groups.items() if connection in members]:
+        for group in self.memberships.of(connection):
             self.unregister(group, connection)
 
     def find(self, client_id: str) -> Connection | None:
         """The connection of a client, in whatever group it is."""
-        for members in self.groups.values():
-            for client in members.values():
-                if client.client_id == client_id and not client.connection.closed:
-                    return client.connection
-        return None
+        return next((each for each in self._ids.get(client_id, ()) if not each.closed), None)
 
     def expire(self, older_than_ms: int) -> None:
         limit = self._clock.monotonic_ms() - older_than_ms
@@ -106,8 +154,9 @@ Subscribe = Callable[[str, SubscriptionData], GroupSubscription]
 
 
 class ConsumerTable:
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, max_groups: Callable[[], int] = lambda: MAX_GROUPS) -> None:
         self.groups: dict[str, ConsumerGroup] = {}
+        self.memberships = Memberships(max_groups)
         self.on_change: list[GroupChanged] = []
         self.subscribe: Subscribe = lambda _group, data: subscription_of(data)
         self._clock = clock
@@ -120,6 +169,9 @@ class ConsumerTable:
 
     def register(self, data: ConsumerData, client: Client, *, keep_subscriptions: bool = False) -> bool:
         """Note a client's heartbeat for one group; whether its members or subscriptions changed by it."""
+        if not self.memberships.add(client.connection, data.group_name):
+            events.warning("consumer not registered", group=data.group_name, reason=FULL, peer=client.connection.peer)
+            return False
         group = self.groups.get(data.group_name)
         if group is None:
             group = self.groups[data.group_name] = _new_group(data)
@@ -163,14 +215,15 @@ class ConsumerTable:
         client = None if group is None else group.members.pop(connection, None)
         if group is None or client is None:
             return
+        self.memberships.discard(connection, group_name)
         events.info("consumer gone", group=group_name, client=client.client_id, peer=connection.peer)
         if not group.members:
             del self.groups[group_name]
         self._changed(group)
 
     def connection_closed(self, connection: Connection) -> None:
-        for group in [group for group in self.groups.values() if connection in group.members]:
-            self.unregister(group.name, connection)
+        for group in self.memberships.of(connection):
+            self.unregister(group, connection)
 
     def find(self, group: str, client_id: str) -> Connection | None:
         found = self.groups.get(group)

@@ -135,6 +135,27 @@ class ConsumerOffsets:
             del self.resets[key]
         return offset
 
+    @property
+    def changes(self) -> int:
+        """Counts what was changed, for those who hold a copy."""
+        return self.saver.changes
+
+    def inherit(self, before: Mapping[str, Mapping[int, int]], now: Mapping[str, Mapping[int, int]]) -> None:
+        """For a slave: what groups have committed at its master, as it was told before and as it is now.
+
+        Groups may commit here too. So an offset that is smaller than the one here counts only when it went back at the
+        master, where somebody wanted that.
+        """
+        for key, queues in now.items():
+            told = before.get(key, {})
+            for queue_id, offset in queues.items():
+                known = self.table.get(key, {}).get(queue_id)
+                if known is None or offset > known or offset < told.get(queue_id, offset):
+                    self.commit_by(key, queue_id, offset)
+        for key in before:
+            if key not in now and self.table.pop(key, None) is not None:
+                self._note(key)
+
     def restart_queue(self, topic: str, queue_id: int) -> None:
         """The queue begins again at 0: every group that consumes it does too, or it would miss what comes."""
         for key, queues in self.table.items():

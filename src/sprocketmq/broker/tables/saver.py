@@ -3,7 +3,7 @@
 A table says when it has changed. It is then saved on a thread of its own kind, never on the loop: `take` is called on
 the loop, costs next to nothing, and gives the job that encodes and writes. A change is saved at once, unless the table
 was saved a moment ago: then what changes in the meantime is saved together, and a table that takes long is saved less
-often. `save_now` is for a change that must be safe before anyone is told of it, and for a stop.
+often. `at_once` and `saved` are for a change that must be safe before anyone is told of it, `close` for a stop.
 
 A table counts as saved only when its file is written. One that could not be written is tried again, and once more by
 a stop.
@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from math import inf
 
 from sprocketmq.logs import Events
 
@@ -33,15 +34,30 @@ Job = Callable[[], object]
 
 
 class Saver:
-    def __init__(self, name: str, take: Callable[[], Job]) -> None:
+    """`longest_rest` is for a table that others read after a kill: it may not be long behind."""
+
+    def __init__(self, name: str, take: Callable[[], Job], longest_rest: float = inf) -> None:
         self.name = name
+        #: Called on the loop when more of the changes are on disk.
+        self.on_saved: list[Callable[[], object]] = []
         self._take = take
-        self._changes = self._saved = 0
+        self._changes = self._saved = self._urgent = 0
         self._job: Future[object] | None = None
         self._job_changes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._rest_until = 0.0
+        self._longest_rest = longest_rest
         self._wanted = self._failing = False
+
+    @property
+    def changes(self) -> int:
+        """Counts the changes since the start."""
+        return self._changes
+
+    @property
+    def saved_changes(self) -> int:
+        """How many of them are on disk."""
+        return self._saved
 
     @property
     def dirty(self) -> bool:
@@ -61,6 +77,14 @@ class Saver:
         self._changes += 1
         self._wanted = True
         self._schedule()
+
+    def at_once(self) -> None:
+        """It has changed, and somebody waits for it: save it without a rest."""
+        self.soon()
+        self._urgent = self._changes
+        if self._job is None and not self._failing:
+            self._forget_timer()
+            self._ring()
 
     def begin(self) -> None:
         """Save now what is not saved yet, without waiting for it."""
@@ -96,7 +120,7 @@ class Saver:
         self._wait()
         changes = self._changes
         self._take()()
-        self._saved = changes
+        self._note_saved(changes)
 
     def close(self) -> None:
         """Save what is not saved yet."""
@@ -110,16 +134,32 @@ class Saver:
         if job is not None:
             wait([job])
             if job.exception() is None:
-                self._saved = self._job_changes
+                self._note_saved(self._job_changes)
+
+    def _note_saved(self, changes: int) -> None:
+        self._saved = changes
+        for hook in self.on_saved:
+            try:
+                hook()
+            except Exception as error:  # noqa: BLE001 - the table is saved, and goes on being
+                events.error("nobody was told that a table is saved", error, table=self.name)
 
     def _done(self, job: Future[object], began: float) -> None:
         if job is not self._job:  # somebody waited for it already
             return
         self._job = None
+        try:
+            self._settle(job, began)
+        except Exception as error:  # noqa: BLE001 - the edge of the loop: what is not known to be saved is saved again
+            self._try_later(error)
+
+    def _settle(self, job: Future[object], began: float) -> None:
         now, error = asyncio.get_running_loop().time(), job.exception()
         if error is None:
-            self._saved, self._failing = self._job_changes, False
-            self._rest_until = now + max(SHORTEST_REST, (now - began) * SHARE)
+            self._failing = False
+            rest = min(max(SHORTEST_REST, (now - began) * SHARE), self._longest_rest)
+            self._rest_until = now if self._urgent > self._job_changes else now + rest
+            self._note_saved(self._job_changes)
         else:
             if not self._failing:
                 events.error("table not saved", error, table=self.name)
@@ -133,13 +173,22 @@ class Saver:
             return
         loop = asyncio.get_running_loop()
         if loop.time() >= self._rest_until:
-            self.begin()
+            self._ring()
         else:
             self._timer = loop.call_at(self._rest_until, self._ring)
 
     def _ring(self) -> None:
         self._timer = None
-        self.begin()
+        try:
+            self.begin()
+        except Exception as error:  # noqa: BLE001 - the edge of the loop: it is as unsaved as before
+            self._try_later(error)
+
+    def _try_later(self, error: Exception) -> None:
+        events.error("table not saved", error, table=self.name)
+        self._wanted = True
+        self._rest_until = asyncio.get_running_loop().time() + AFTER_FAILURE
+        self._schedule()
 
     def _forget_timer(self) -> None:
         if self._timer is not None:

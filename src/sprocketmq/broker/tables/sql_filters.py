@@ -15,6 +15,7 @@ from functools import partial
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.broker.tables.subscriptions import GroupSubscription, PropertyRule, subscription_of
+from sprocketmq.errors import FilterError
 from sprocketmq.filter.bloom import BloomFilter, set_bits
 from sprocketmq.filter.expression import SqlFilter
 from sprocketmq.filter.sql import compile_sql
@@ -40,6 +41,9 @@ class FilterTable:
         #: The store time of the last message.
         self.stored_ms: Callable[[], int] = lambda: 0
         self._topics: dict[str, dict[str, _Entry]] = {}
+        self.refused = 0
+        #: The topics that groups filter now.
+        self._filtered: dict[str, set[str]] = {}
         self._file = file
         self._settings = settings
         self._clock = clock
@@ -66,6 +70,11 @@ class FilterTable:
         known = groups.get(group)
         if known is not None and known.rule is not None and known.kept.expression == data.sub_string:
             return known.rule
+        filtered = self._filtered.setdefault(group, set())
+        most = self._settings.current.max_sql_filters_per_group
+        if len(filtered) >= most and data.topic not in filtered:
+            self.refused += 1
+            raise FilterError(f"group {group} has {most} SQL92 subscriptions already")
         bloom = self.bloom.data(group, data.topic)
         now = max(self._clock.now_ms(), self.stored_ms())
         rule = SqlFilter(compile_sql(data.sub_string), bloom, now)
@@ -79,12 +88,14 @@ class FilterTable:
             bloom_filter_data=BloomBits(bit_num=bloom.bit_count, bit_pos=bloom.positions),
         )
         groups[group] = _Entry(kept, rule)
+        filtered.add(data.topic)
         self.saver.changed()
         return rule
 
     def group_gone(self, group: str) -> None:
         now = self._clock.now_ms()
-        for groups in self._topics.values():
+        for topic in self._filtered.pop(group, ()):
+            groups = self._topics.get(topic, {})
             entry = groups.get(group)
             if entry is not None and entry.rule is not None:
                 groups[group] = _Entry(replace(entry.kept, dead_time=now, dead=True), None)

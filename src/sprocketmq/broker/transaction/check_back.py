@@ -63,6 +63,7 @@ class TransactionChecks:
 
     def start(self) -> None:
         config = self._settings.current
+        self._due.clear()
         for offset, half in self._halves.load():
             wait = immunity_ms(half.properties, config.transaction_time_out)
             if half.checks:

@@ -132,7 +132,12 @@ class OpenHalves:
     # -- across restarts -----------------------------------------------------------------------------------------------
 
     def load(self) -> Iterator[tuple[int, Half]]:
-        """Find what is open, and tell of each."""
+        """Find what is open, and tell of each. What was known of an earlier time as master is forgotten."""
+        self.open.clear()
+        self._latest.clear()
+        self._ops.clear()
+        self._marks.clear()
+        self.resting.begin({})
         begin = self._begin(TRANSACTION_HALF_TOPIC)
         ended = self._load_marks()
         same: dict[tuple[str, int], int] = {}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sprocketmq.auth.guard import check_stored
 from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
@@ -90,17 +91,24 @@ class Transactions:
         if verdict not in (TRANSACTION_COMMIT, TRANSACTION_ROLLBACK):
             return request.reply()  # the producer does not know yet: it is asked again later
         half = self._named(header)
+        check_stored(connection, request, half.properties.get(REAL_TOPIC, ""))
         if self._halves.find(half) is None:  # what ended it may be written and not safe yet
             return self._answers.reply(connection, request)
         self._refuse_late(half, header)
         if verdict == TRANSACTION_COMMIT:
             self._deliver(half)
+            self._count(half, committed=True)
             reply = self._answers.reply(connection, request)  # its message is what counts; the mark may follow
             self._halves.end(half)
             return reply
         self._halves.end(half)
+        self._count(half, committed=False)
         self._halves.write_marks()
         return self._answers.reply(connection, request)
+
+    def _count(self, half: Half, *, committed: bool) -> None:
+        after_ms = self._store.clock.now_ms() - half.record.born_timestamp
+        self._stats.special.finished(half.properties.get(REAL_TOPIC, ""), after_ms, committed=committed)
 
     def _named(self, header: EndTransactionRequestHeader) -> Half:
         record = self._store.reader.message_at(header.commit_log_offset)

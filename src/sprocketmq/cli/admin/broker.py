@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.admin.known import known_broker
+from sprocketmq.cli.admin.name_check import known_broker
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import BROKER, CONFIG_KEY
 from sprocketmq.cli.nearest import did_you_mean

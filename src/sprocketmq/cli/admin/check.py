@@ -113,7 +113,8 @@ def _brokers(statuses: list[BrokerStatus], wanted: int, disk: Thresholds) -> lis
     up = [status for status in statuses if not status.error]
     enough = Health.OK if len(up) >= wanted and len(up) == len(statuses) else Health.CRITICAL
     down = [f"{status.name} at {status.address}: {status.error}" for status in statuses if status.error]
-    said = "; ".join([f"{len(up)} brokers answer" + (f", {wanted} wanted" if len(up) < wanted else ""), *down])
+    missing = f", {wanted} wanted" if len(up) < wanted else ""
+    said = "; ".join([f"{len(up)} of {len(statuses)} brokers answer{missing}", *down])
     return [CheckResult("brokers", enough, said, len(up)), *(_disk(status, disk) for status in up)]
 
 
@@ -125,7 +126,7 @@ def _disk(status: BrokerStatus, bounds: Thresholds) -> CheckResult:
 
 
 async def _group(admin: AdminClient, name: str, bounds: Thresholds, online: bool) -> list[CheckResult]:
-    from sprocketmq.cli.admin.known import NotThere, known_group
+    from sprocketmq.cli.admin.name_check import NotThere, known_group
     from sprocketmq.client.errors import Refused
 
     try:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.admin.known import NotThere
+from sprocketmq.cli.admin.name_check import NotThere
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import GROUP, TOPIC
-from sprocketmq.cli.messages.starts import LastMessages, parse_start
+from sprocketmq.cli.messages.start_position import LastMessages, parse_start
 from sprocketmq.cli.messages.topic_reader import Reading, messages_there
 from sprocketmq.cli.output.message_text import message_record, message_row
 from sprocketmq.cli.output.tables import echo_json, moment, show
@@ -21,7 +21,6 @@ from sprocketmq.protocol.names import DLQ_PREFIX, dlq_topic, is_dlq_topic
 
 if TYPE_CHECKING:
     from sprocketmq.client.admin import AdminClient
-    from sprocketmq.client.message import Message
     from sprocketmq.client.options import ClientOptions
     from sprocketmq.client.received import ReceivedMessage
 
@@ -120,7 +119,7 @@ def resend(
 
 async def _letters(admin: AdminClient, namespace: str, group: str, reading: Reading) -> list[ReceivedMessage]:
     if dlq_topic(group) not in await admin.topics.names(everything=True):
-        from sprocketmq.cli.admin.known import known_group
+        from sprocketmq.cli.admin.name_check import known_group
 
         await known_group(admin, group)
         return []
@@ -137,17 +136,9 @@ def _chosen(letters: list[ReceivedMessage], ids: tuple[str, ...], group: str) ->
 
 
 async def _send_copies(options: ClientOptions, topic: str, letters: list[ReceivedMessage]) -> None:
+    from sprocketmq.client.admin.resent_messages import copy_of
     from sprocketmq.client.producer.producer import Producer
 
     async with Producer("sprocket-dlq", options) as producer:
         for letter in letters:
-            await producer.send(_copy(letter, topic))
-
-
-def _copy(letter: ReceivedMessage, topic: str) -> Message:
-    from sprocketmq.client.message import RESERVED_PROPERTIES, Message
-
-    own = {name: value for name, value in letter.properties.items() if name not in RESERVED_PROPERTIES}
-    return Message(
-        topic, letter.body, tag=letter.tag, keys=letter.keys, properties=own, sharding_key=letter.sharding_key
-    )
+            await producer.send(copy_of(letter, topic))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.admin.known import known_group, known_topic
+from sprocketmq.cli.admin.name_check import known_group, known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import BROKER, GROUP, TOPIC
-from sprocketmq.cli.output.asking import confirm
+from sprocketmq.cli.output.confirm import confirm
 from sprocketmq.cli.output.tables import moment, say, show
-from sprocketmq.cli.output.watching import watch_option, watched
+from sprocketmq.cli.output.watch import watch_option, watched
 from sprocketmq.protocol.names import is_retry_topic
 
 if TYPE_CHECKING:

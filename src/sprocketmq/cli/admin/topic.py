@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.admin.known import known_topic
+from sprocketmq.cli.admin.name_check import known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import TOPIC
-from sprocketmq.cli.output.asking import confirm
+from sprocketmq.cli.output.confirm import confirm
 from sprocketmq.cli.output.tables import moment, say, show
-from sprocketmq.cli.output.watching import watch_option, watched
+from sprocketmq.cli.output.watch import watch_option, watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -205,5 +205,5 @@ def perm(options: ClientOptions, name: str, perm: int, broker: str | None, as_js
 def _pair(text: str) -> tuple[str, str]:
     key, separator, value = text.partition("=")
     if not separator or not key:
-        raise click.BadParameter(f"{text!r} is not KEY=VALUE")
+        raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--attribute")
     return key, value

@@ -9,10 +9,11 @@ import click
 
 from sprocketmq.cli.cluster_options import CountCommand, cluster_options, run_client
 from sprocketmq.cli.completion import GROUP, TOPIC
-from sprocketmq.cli.messages.limits import ConsumeLimits
-from sprocketmq.cli.messages.starts import group_start, parse_start
+from sprocketmq.cli.messages.read_limits import ConsumeLimits
+from sprocketmq.cli.messages.start_position import group_start, parse_start
 from sprocketmq.cli.output.message_format import compile_format
 from sprocketmq.cli.output.message_writer import MessageWriter, Render, as_body, as_json_line, as_line
+from sprocketmq.cli.output.sql_warning import warn_of_ignored
 from sprocketmq.protocol.names import group_fault, topic_fault
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def consume(
 ) -> None:  # fmt: skip
     """Print the messages of TOPIC as they come; ^C ends it and keeps the group's place."""
     if (fault := topic_fault(topic)) is not None:
-        raise click.BadParameter(fault)
+        raise click.BadParameter(fault, param_hint="TOPIC")
+    if sql is not None:
+        warn_of_ignored(sql)
     begin = start or ("first" if exit_at_end else "last")
     writer, limits = MessageWriter(_render(as_json, raw, form)), ConsumeLimits(count, timeout)
     if group is None:
@@ -77,9 +80,9 @@ def consume(
         if queues:
             raise click.UsageError("--queue is for reading without a --group: members share the queues")
         if (fault := group_fault(group)) is not None:
-            raise click.BadParameter(fault)
+            raise click.BadParameter(fault, param_hint="--group")
         member = Membership(group, topic, tag, sql, group_start(begin), exit_at_end, broadcast, orderly, pop)
-        run_client(_look_for(options, topic))
+        run_client(_look_for(options, topic, limits.start_patience))
         try:
             seen = run_client(read_as_member(options, member, limits, writer))
         except asyncio.CancelledError:
@@ -98,13 +101,13 @@ def _render(as_json: bool, raw: bool, form: str | None) -> Render:
     return as_json_line if as_json else as_body if raw else as_line
 
 
-async def _look_for(options: ClientOptions, topic: str) -> None:
-    """A consumer waits for nameservers and topics alike; a person wants to know that it does."""
+async def _look_for(options: ClientOptions, topic: str, wait: float) -> None:
+    """A consumer waits for its topic without end: a person wants to know that it does."""
     from sprocketmq.client.admin import AdminClient
     from sprocketmq.client.errors import NoRoute
 
     async with AdminClient(options) as admin:
         try:
-            await admin.topics.route(topic)
+            await admin.topics.route(topic, wait=wait)
         except NoRoute:
             click.echo(f"topic {topic} is not there yet: waiting for it (`sprocket topic list` shows all)", err=True)

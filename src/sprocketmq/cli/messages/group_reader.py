@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from sprocketmq.cli.messages.limits import ConsumeLimits
+from sprocketmq.cli.messages.read_limits import ConsumeLimits
 from sprocketmq.cli.output.message_writer import MessageWriter
 from sprocketmq.errors import ConfigError
 

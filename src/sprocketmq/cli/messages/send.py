@@ -13,8 +13,9 @@ import click
 from sprocketmq.cli.cluster_options import CountCommand, cluster_options, json_option, run_client
 from sprocketmq.cli.completion import TOPIC
 from sprocketmq.cli.messages.input_lines import input_lines
-from sprocketmq.cli.messages.sending import Item, Sent, send_all
+from sprocketmq.cli.messages.send_stream import Item, Sent, send_all
 from sprocketmq.cli.output.tables import show
+from sprocketmq.protocol.names import topic_fault, with_namespace
 
 if TYPE_CHECKING:
     from sprocketmq.client.message import Message, SendReceipt
@@ -34,7 +35,7 @@ Make = Callable[[bytes, "str | None"], "Message"]
     "--file",
     "files",
     multiple=True,
-    type=click.Path(path_type=Path, allow_dash=True),
+    type=click.Path(path_type=Path, allow_dash=True, dir_okay=False),
     help="A file that is the body, whatever is in it; `-` is the standard input. May be repeated.",
 )
 @click.option("--tag", help="The message's tag.")
@@ -63,9 +64,15 @@ def send(
 ) -> None:  # fmt: skip
     """Send BODY to TOPIC. Without a BODY, or with `-`, each line of the input is a message, sent as it comes."""
     if tag is not None and "||" in tag:
-        raise click.BadParameter(f"--tag {tag!r}: || joins tags where they are subscribed to; a message has one")
+        said = f"{tag!r}: || joins tags where they are subscribed to; a message has one"
+        raise click.BadParameter(said, param_hint="--tag")
+    if (fault := topic_fault(with_namespace(options.namespace, topic))) is not None:
+        raise click.BadParameter(fault, param_hint="TOPIC")
     if files and body is not None:
         raise click.UsageError("give a BODY or a --file, not both")
+    for file in files:
+        if str(file) != "-" and not file.exists():
+            raise click.BadParameter(f"File '{file}' does not exist", param_hint="--file")
     how: dict[str, Any] = {
         "tag": tag, "properties": dict(_pair(text) for text in properties), "delay_level": delay_level,
         "sharding_key": shard, "delay": None if delay is None else timedelta(seconds=delay),
@@ -151,5 +158,5 @@ def _row(receipt: SendReceipt) -> dict[str, Any]:
 def _pair(text: str) -> tuple[str, str]:
     key, separator, value = text.partition("=")
     if not separator or not key or not value:
-        raise click.BadParameter(f"{text!r} is not KEY=VALUE")
+        raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--property")
     return key, value

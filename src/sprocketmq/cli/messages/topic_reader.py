@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sprocketmq.cli.admin.known import known_topic
-from sprocketmq.cli.messages.limits import LOOK_S, ConsumeLimits, SendPace
-from sprocketmq.cli.messages.starts import LastMessages, Start
+from sprocketmq.cli.admin.name_check import known_topic
+from sprocketmq.cli.messages.read_limits import LOOK_S, ConsumeLimits, SendPace
+from sprocketmq.cli.messages.start_position import LastMessages, Start
 from sprocketmq.cli.output.message_writer import MessageWriter
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ async def read_topic(options: ClientOptions, reading: Reading, limits: ConsumeLi
     from sprocketmq.protocol.names import with_namespace
 
     async with AdminClient(options) as admin:
-        await known_topic(admin, reading.topic)
+        await known_topic(admin, reading.topic, wait=limits.start_patience)
         full = with_namespace(options.namespace, reading.topic)
         subscription = Subscription.of(full, reading.tag, reading.sql)
         stretches = await _stretches(admin, reading)

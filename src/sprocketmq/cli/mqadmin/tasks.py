@@ -34,6 +34,11 @@ def mqadmin_time(value: str) -> str:
         raise ConfigError(f"{value!r} is not now, milliseconds or yyyy-MM-dd#HH:mm:ss:SSS") from None
 
 
+def user_of(value: str) -> str:
+    """The name in `User:NAME`."""
+    return value.partition(":")[2] or value
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     at: int
@@ -152,6 +157,36 @@ TASKS: Mapping[str, Task] = {
     "sendMessage": Task(("send",), {
         _TOPIC: Word(0), ("p", "body"): Word(1), ("k", "key"): Option("--key"), ("c", "tags"): Option("--tag"),
         ("m", "msgTraceEnable"): Ignored(),
+    }),
+    "createUser": Task(("user", "add"), {
+        ("u", "username"): Word(0), ("p", "password"): Option("--password"),
+        ("t", "userType"): Switch("--super", on="Super"), _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
+    }),
+    "deleteUser": Task(("user", "remove"), {
+        ("u", "username"): Word(0), _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
+    }, ("--yes",)),
+    "listUser": Task(("user", "list"), {("f", "filter"): Word(0), _CLUSTER: Ignored(), _BROKER: Option("--broker")}),
+    "getUser": Task(("user", "list"), {("u", "username"): Word(0), _CLUSTER: Ignored(), _BROKER: Option("--broker")}),
+    "createAcl": Task(("acl", "add"), {
+        ("s", "subject"): Word(0, user_of), ("r", "resources"): Word(1), ("a", "actions"): Word(2),
+        ("d", "decision"): Switch("--deny", on="Deny"), ("i", "sourceIp"): Option("--from"),
+        _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
+    }),
+    "updateAcl": Task(("acl", "change"), {
+        ("s", "subject"): Word(0, user_of), ("r", "resources"): Word(1), ("a", "actions"): Word(2),
+        ("d", "decision"): Switch("--deny", on="Deny"), ("i", "sourceIp"): Option("--from"),
+        _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
+    }),
+    "deleteAcl": Task(("acl", "remove"), {
+        ("s", "subject"): Word(0, user_of), ("r", "resource"): Word(1), _CLUSTER: Option("--cluster"),
+        _BROKER: Option("--broker"),
+    }, ("--yes",)),
+    "listAcl": Task(("acl", "list"), {
+        ("s", "subject"): Word(0, user_of), ("r", "resource"): Option("--resource"), _CLUSTER: Ignored(),
+        _BROKER: Option("--broker"),
+    }),
+    "getAcl": Task(("acl", "list"), {
+        ("s", "subject"): Word(0, user_of), _CLUSTER: Ignored(), _BROKER: Option("--broker"),
     }),
     "brokerStatus": Task(("broker", "status"), {_BROKER: Word(0), _CLUSTER: Ignored()}, ("--all",)),
     "getBrokerConfig": Task(("broker", "config"), {_BROKER: Word(0), _CLUSTER: Ignored()}),

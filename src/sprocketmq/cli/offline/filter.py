@@ -9,6 +9,7 @@ from typing import Any
 import click
 import orjson
 
+from sprocketmq.cli.output.sql_warning import warn_of_ignored
 from sprocketmq.errors import EvaluateError, FilterError
 from sprocketmq.filter.sql import compile_sql
 
@@ -33,6 +34,7 @@ def filter_command(expression: str, properties: str | None) -> None:
     """
     if expression != "-":
         compiled = compile_sql(expression)
+        warn_of_ignored(expression)
         click.echo(_WORDS[compiled.evaluate(_properties(_parsed(properties or "{}"), "--properties"))])
     elif properties is not None:
         raise FilterError("with - the properties come with each line, not by --properties")

@@ -14,7 +14,8 @@ from sprocketmq.cli.output import inspect_json
 
 Decode = Callable[[bytes], Iterator[dict[str, Any]]]
 
-_FILES = click.argument("files", nargs=-1, metavar="[FILE]...")
+_FILE = click.Path(exists=True, dir_okay=False, allow_dash=True)
+_FILES = click.argument("files", nargs=-1, metavar="[FILE]...", type=_FILE)
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sprocketmq.cli.cluster_options import connection_options, spark_options_of
 from sprocketmq.cli.output.store_json import for_programs
 from sprocketmq.cli.output.tables import echo_json, print_table, show, show_one
 from sprocketmq.cli.output.times import Moment
@@ -62,19 +64,25 @@ def input_options(command: Command) -> Command:
     ]
     for option in reversed(options):
         command = option(command)
-    return command
+    return connection_options(command)
 
 
 @contextmanager
-def session(options: dict[str, Any], what: str, kind: str = "parquet") -> Iterator[SparkSession]:
-    """A Spark session for one command, a spinner while it works, and Spark's errors as one line."""
+def session(options: dict[str, Any], what: str, kind: str = "parquet", target: str = "") -> Iterator[SparkSession]:
+    """A Spark session for one command, a spinner while it works, and Spark's errors as one line.
+
+    The run is written down for the console; one that only looks has no `target` and is not.
+    """
     from rich.console import Console
 
+    from sprocketmq.job_records import recorded
     from sprocketmq.spark.pipeline import clean_errors, open_session
 
     conf = dict(_pair(text) for text in options.pop("confs"))
     console = Console(stderr=True)
-    with console.status(f"{what}: starting Spark") as status, clean_errors():
+    name = click.get_current_context().info_name or what
+    record = recorded(name, _absolute(target), _source(options)) if target else nullcontext()
+    with record, console.status(f"{what}: starting Spark") as status, clean_errors():
         spark = open_session("sprocket pipeline", options.pop("master"), conf, options.pop("packages"), kind)
         try:
             status.update(what)
@@ -90,12 +98,23 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
+def _source(options: dict[str, Any]) -> str:
+    given = ("nameserver", "store", "from_archive")
+    return next((str(options[name]) for name in given if options.get(name)), "")
+
+
+def _absolute(target: str) -> str:
+    """A folder of this machine as the console finds it; a URL or a topic as it is."""
+    return target if "://" in target else str(Path(target).absolute())
+
+
 def source_of(options: dict[str, Any]) -> Input:
     from sprocketmq.spark.pipeline.inputs import Input
 
+    nameserver, connecting = options.pop("nameserver"), options.pop("connecting")
     return Input(
-        options.pop("nameserver"), options.pop("store"), options.pop("from_archive"), options.pop("topics"),
-        options.pop("tags"), options.pop("from_time"), options.pop("to_time"),
+        nameserver, options.pop("store"), options.pop("from_archive"), options.pop("topics"), options.pop("tags"),
+        options.pop("from_time"), options.pop("to_time"), spark_options_of(connecting) if nameserver else {},
     )  # fmt: skip
 
 
@@ -110,7 +129,7 @@ def archive(target: str, kind: str, max_offsets: int | None, no_compact: bool, a
     """Add what is new in topics or a store to the archive TARGET, by topic and date."""
     from sprocketmq.spark.pipeline import archive as run
 
-    with session(options, "archiving", kind) as spark:
+    with session(options, "archiving", kind, target) as spark:
         done = run(spark, source_of(options), target, format=kind, max_offsets=max_offsets, compact=not no_compact)
     show_one(asdict(done), as_json)
 
@@ -130,8 +149,11 @@ def replay(
     from sprocketmq.spark.pipeline import replay as run
 
     with session(options, "replaying") as spark:
+        keys = spark_options_of(options["connecting"])  # of both clusters, where messages come from one
         source = source_of(options)
-        done = run(spark, source, to_nameserver, topic, where=where, rows_per_second=rate, dry_run=dry_run)
+        done = run(
+            spark, source, to_nameserver, topic, where=where, rows_per_second=rate, dry_run=dry_run, options=keys
+        )
     if as_json:
         echo_json(asdict(done))
         return
@@ -180,7 +202,7 @@ def rebuild(directory: str, as_json: bool, **options: Any) -> None:
     """Write queues and index of the store DIR anew from its log, read in parallel. No broker may be running on it."""
     from sprocketmq.spark.pipeline import rebuild as run
 
-    with session(options, "rebuilding") as spark:
+    with session(options, "rebuilding", target=directory) as spark:
         done = run(spark, directory)
     row = for_programs(done.row())
     show_one({name: value for name, value in row.items() if as_json or name != "findings"}, as_json)
@@ -196,7 +218,7 @@ def report(target: str, groups: tuple[str, ...], title: str, as_json: bool, **op
     """Throughput, sizes, latency, lag, hot keys and failures: a page and Parquet files in TARGET."""
     from sprocketmq.spark.pipeline import report as run
 
-    with session(options, "reporting") as spark:
+    with session(options, "reporting", target=target) as spark:
         found = run(spark, source_of(options), target, groups=groups, title=title)
     if as_json:
         echo_json(found.tables)
@@ -214,13 +236,15 @@ def report(target: str, groups: tuple[str, ...], title: str, as_json: bool, **op
 @click.option("--store", help="Query this store directory.")
 @click.option("--archive", help="Query this archive.")
 @click.option("--limit", type=click.IntRange(min=1), default=1000, show_default=True, help="Rows to show.")
+@connection_options
 @spark_options
-def query(sql: str, limit: int, as_json: bool, **options: Any) -> None:
+def query(sql: str, limit: int, as_json: bool, connecting: dict[str, Any], **options: Any) -> None:
     """Run SQL in which every topic is a table, and `messages` is a whole store."""
     from sprocketmq.spark.pipeline import query as run
 
     with session(options, "querying") as spark:
-        frame = run(spark, sql, **options)
+        given = spark_options_of(connecting) if options["nameserver"] else {}
+        frame = run(spark, sql, **options, options=given)
         names, rows = frame.columns, [row.asDict() for row in frame.limit(limit).collect()]
     if as_json:
         echo_json([{name: _plain(row[name]) for name in names} for row in rows])

@@ -114,8 +114,9 @@ def _row(found: Found | Unreadable | Damage, body_form: rows.BodyForm) -> dict[s
 
 @store.command()
 @store_options
+@click.option("--progress", "as_lines", is_flag=True, help="Tell programs how far it is: lines of JSON on stderr.")
 @click.pass_context
-def verify(ctx: click.Context, /, directory: Path, as_json: bool, **options: Any) -> None:
+def verify(ctx: click.Context, /, directory: Path, as_json: bool, as_lines: bool, **options: Any) -> None:
     """Check every record, queue entry and index entry, the checkpoint and the config against each other.
 
     Exits 1 when something is wrong. What a crash leaves and the next start repairs is listed, but is not wrong.
@@ -125,7 +126,7 @@ def verify(ctx: click.Context, /, directory: Path, as_json: bool, **options: Any
     from sprocketmq.store.offline.verify_findings import Severity
 
     view = _open(directory, options)
-    with byte_progress("checking", view.log_begin, view.log_end) as progress:
+    with byte_progress("checking", view.log_begin, view.log_end, as_lines=as_lines) as progress:
         findings = list(check(view, progress))
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     if as_json:

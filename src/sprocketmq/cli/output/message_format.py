@@ -68,7 +68,8 @@ def _piece(match: re.Match[str]) -> bytes | Field:
         return FIELDS[field]
     if escape is not None and escape in _ESCAPES:
         return _ESCAPES[escape]
-    raise click.BadParameter(f"{match[0]!r} means nothing; `sprocket consume --help` lists the fields")
+    said = f"{match[0]!r} means nothing; `sprocket consume --help` lists the fields"
+    raise click.BadParameter(said, param_hint="--format")
 
 
 def _bytes(value: bytes | str | int) -> bytes:

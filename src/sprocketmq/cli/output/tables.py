@@ -3,7 +3,8 @@
 A row's keys are snake_case and its values have types: that is what JSON shows, with times as ISO 8601 in UTC with
 milliseconds. A table has the same keys as headings, with blanks, and times in the local zone.
 
-A table that is wider than the terminal is shown as records, one line for each value: nothing is ever cut off.
+A table that is wider than the terminal is set closer, with the words of a heading below each other; where not even
+that fits it is shown as records, one line for each value: nothing is ever cut off.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Any
 
 import click
 
-_GAP = "   "
+_LOOSE, _CLOSE = "   ", "  "
 
 
 class Ratio(float):
@@ -76,17 +78,26 @@ def _plain(value: Any) -> Any:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Pipes get whole lines, however long; a terminal gets records when the lines do not fit."""
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    if sys.stdout.isatty() and sum(widths) + len(_GAP) * (len(widths) - 1) > _terminal_width():
-        for row in rows:
-            _print_record(list(zip(columns, row, strict=True)))
-            click.echo()
-        return
+    """Pipes get whole lines, however long; a terminal gets what fits."""
+    room = _terminal_width() if sys.stdout.isatty() else sys.maxsize
+    for gap, words in ((_LOOSE, [[text] for text in columns]), (_CLOSE, [text.split() for text in columns])):
+        heads = list(zip_longest(*words, fillvalue=""))
+        widths = [max(map(len, column)) for column in zip(*heads, *rows, strict=True)]
+        if sum(widths) + len(gap) * (len(widths) - 1) <= room:
+            _print_lines(heads, rows, widths, gap)
+            return
+    for row in rows:
+        _print_record(list(zip(columns, row, strict=True)))
+        click.echo()
+
+
+def _print_lines(
+    heads: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], widths: Sequence[int], gap: str
+) -> None:
     rule = ["─" * width for width in widths]
-    for number, row in enumerate((columns, rule, *rows)):
-        line = _GAP.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        click.echo(bold(line) if number == 0 else line)
+    for number, row in enumerate((*heads, rule, *rows)):
+        line = gap.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        click.echo(bold(line) if number < len(heads) else line)
 
 
 def bold(text: str) -> str:

@@ -62,7 +62,8 @@ def use(name: str | None, nobody: bool) -> None:
 def set_entries(name: str, entries: tuple[str, ...]) -> None:
     """Make the profile NAME, or change it; an empty VALUE takes the key out.
 
-    Keys: nameserver, namespace, access_key, secret_key_file, token_file, tls, tls_ca, tls_cert, tls_key, tls_verify.
+    Keys: nameserver, namespace, access_key, secret_key_file, token_file, tls, tls_ca, tls_cert, tls_key,
+    tls_key_password_file, tls_verify, tls_check_hostname.
     """
     profiles = file.load()
     changed = dict(profiles.named.get(file.check_name(name), {}))

@@ -28,7 +28,8 @@ from sprocketmq.errors import ConfigError
 #: Keys of a profile and their types.
 KEYS: Mapping[str, type] = {
     "nameserver": str, "namespace": str, "access_key": str, "secret_key": str, "secret_key_file": str, "token": str,
-    "token_file": str, "tls": bool, "tls_ca": str, "tls_cert": str, "tls_key": str, "tls_verify": bool,
+    "token_file": str, "tls": bool, "tls_ca": str, "tls_cert": str, "tls_key": str,
+    "tls_key_password_file": str, "tls_verify": bool, "tls_check_hostname": bool,
 }  # fmt: skip
 SECRETS = frozenset({"secret_key", "token"})
 

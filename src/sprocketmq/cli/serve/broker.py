@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from sprocketmq.cli.admin import broker as broker_admin
+from sprocketmq.cli.serve.ports import PORT
 
 
 @click.group(invoke_without_command=True)
 @click.option("-c", "--config", "file", type=click.Path(path_type=Path), help="A broker.conf, as RocketMQ's.")
 @click.option("-n", "--nameserver", "nameservers", envvar="NAMESRV_ADDR", help="HOST:PORT, joined by `;`.")
 @click.option("--data", type=click.Path(path_type=Path), help="Store directory (storePathRootDir).")
-@click.option("--port", type=int, help="Port to listen on (listenPort).")
+@click.option("--port", type=PORT, help="Port to listen on (listenPort).")
 @click.option("--set", "options", multiple=True, metavar="KEY=VALUE", help="Any key of the file; wins over it.")
 @click.pass_context
 def broker(

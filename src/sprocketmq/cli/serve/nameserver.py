@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sprocketmq.cli.serve.ports import PORT
 from sprocketmq.cli.serve.serving import serve, start_logging
 from sprocketmq.config import from_properties, read_entries
 from sprocketmq.nameserver.config import NameserverConfig
@@ -16,7 +17,7 @@ from sprocketmq.remoting.loop import run
 @click.command()
 @click.option("-c", "--config", "file", type=click.Path(path_type=Path), help="A namesrv.conf, as RocketMQ's.")
 @click.option("--host", help="Address to listen on (bindAddress).")
-@click.option("--port", type=int, help="Port to listen on (listenPort).")
+@click.option("--port", type=PORT, help="Port to listen on (listenPort).")
 @click.option("--data", type=click.Path(path_type=Path), help="Directory for what is kept; ~/namesrv by default.")
 @click.option("--set", "options", multiple=True, metavar="KEY=VALUE", help="Any key of the file; wins over it.")
 def nameserver(

@@ -19,10 +19,12 @@ import click
 
 from sprocketmq import logs
 from sprocketmq.cli.nearest import nearest
+from sprocketmq.cli.serve.ports import taken
+from sprocketmq.cli.serve.systemd import Notifier
 from sprocketmq.config import settings_of, unknown_keys
 from sprocketmq.errors import SprocketError
 from sprocketmq.logs import Events
-from sprocketmq.remoting.config import ServerConfig
+from sprocketmq.remoting.config import LogFormat, ServerConfig
 
 events = Events("sprocketmq.cli.serving")
 
@@ -44,23 +46,40 @@ class Service(Protocol):
     async def stop(self) -> None: ...
 
 
-async def serve(services: Sequence[Service], warn: Callable[[], None] | None = None) -> None:
-    """Until a signal; `warn` is called when all of them have started."""
+class Companion(Protocol):
+    """What runs beside services and may fail without them: it says what it has to say itself."""
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+async def serve(
+    services: Sequence[Service], warn: Callable[[], None] | None = None, extra: Companion | None = None
+) -> None:
+    """Until a signal; `warn` is called when all of them have started, and `extra` is started then."""
     raise_file_limit()
     stop = asyncio.Event()
     _stop_on_signals(stop)
     started: list[Service] = []
-    try:
-        for service in services:
-            await _start(service)
-            started.append(service)
-            click.echo(f"{service.name}{READY}{service.address}")
-        if warn is not None:
-            warn()
-        await stop.wait()
-    finally:
-        for service in reversed(started):
-            await service.stop()
+    with Notifier() as systemd:
+        try:
+            for service in services:
+                await _start(service)
+                started.append(service)
+                click.echo(f"{service.name}{READY}{service.address}")
+            if warn is not None:
+                warn()
+            systemd.ready(", ".join(service.name for service in services))
+            if extra is not None:
+                await extra.start()
+            await stop.wait()
+        finally:
+            systemd.stopping()
+            if extra is not None:
+                await extra.stop()
+            for service in reversed(started):
+                await service.stop()
 
 
 async def _start(service: Service) -> None:
@@ -69,10 +88,7 @@ async def _start(service: Service) -> None:
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
-        raise SprocketError(
-            f"{error.strerror or error}: another program listens there, perhaps a server that still runs; "
-            "--port and --nameserver-port choose others"
-        ) from None
+        raise SprocketError(taken(error)) from None
 
 
 def raise_file_limit() -> None:
@@ -98,7 +114,10 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
 def start_logging(config: ServerConfig, entries: Mapping[str, str], *tables: type) -> None:
     """Open the log, and say which keys of the configuration nobody knows: a typing error must not pass in silence."""
     path = Path(config.log_file).expanduser() if config.log_file else None
-    logs.configure(path, config.log_level.value, max_bytes=config.log_file_max_bytes, backups=config.log_file_count)
+    logs.configure(
+        path, config.log_level.value, max_bytes=config.log_file_max_bytes, backups=config.log_file_count,
+        as_json=config.log_format is LogFormat.JSON,
+    )  # fmt: skip
     warn_of_unknown_keys(entries, *tables)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sprocketmq.client.admin.core import AdminCore
+from sprocketmq.client.cluster.route import MASTER
 from sprocketmq.client.errors import ClientError
 from sprocketmq.codes import RequestCode
-from sprocketmq.protocol import bodies, headers
+from sprocketmq.protocol import bodies, headers, java_json
+from sprocketmq.protocol.bodies.ha import EpochEntryCache, HARuntimeInfo
+from sprocketmq.protocol.fields import Long, wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,43 @@ class BrokerStatus:
     def version(self) -> str:
         return self.runtime.get("brokerVersionDesc", "?")
 
+    @property
+    def is_master(self) -> bool:
+        return self.id == MASTER
+
+    @property
+    def log_end(self) -> int | None:
+        """Where its log ends; None when it does not tell."""
+        text = self.runtime.get("commitLogMaxOffset", "")
+        return int(text) if text.isdecimal() else None
+
+    def behind(self, master: BrokerStatus | None) -> int | None:
+        """Bytes of the master's log that it has not; None when one of both does not tell."""
+        if master is None or master.log_end is None or self.log_end is None:
+            return None
+        return max(master.log_end - self.log_end, 0)
+
+    @property
+    def rate_in(self) -> float:
+        """Messages a second that it is sent."""
+        return self.rate("putTps")
+
+    @property
+    def rate_out(self) -> float:
+        """Messages a second that it hands out; RocketMQ 4 spells it with one r."""
+        return self.rate("getTransferredTps") or self.rate("getTransferedTps")
+
     def rate(self, key: str) -> float:
         """The first of three averages, as in `putTps`; 0 while there are no samples."""
         parts = self.runtime.get(key, "").split()
         return float(parts[0]) if parts else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Behind:
+    """Of ConsumeStatsList the sum alone: the rest is as long as the broker has groups and queues."""
+
+    total_diff: Long = wire("totalDiff", default=0)
 
 
 class Brokers:
@@ -42,11 +79,12 @@ class Brokers:
     async def status(self) -> list[BrokerStatus]:
         """Every broker that a nameserver knows, with what it says of itself."""
         info = await self._core.cluster()
-        return [
-            await self._status(data.cluster, name, broker_id, address)
+        asked = (
+            self.status_at(address, data.cluster, name, broker_id)
             for name, data in sorted(info.broker_addr_table.items(), key=lambda item: (item[1].cluster, item[0]))
             for broker_id, address in sorted(data.broker_addrs.items())
-        ]
+        )
+        return list(await asyncio.gather(*asked))
 
     async def runtime(self, broker: str) -> dict[str, str]:
         """What the broker says of itself: rates, offsets, disk, queues."""
@@ -75,6 +113,28 @@ class Brokers:
             headers.client.GetAllProducerInfoRequestHeader(),
         )
 
+    async def replication(self, broker: str) -> HARuntimeInfo:
+        """How replication stands: the slaves of a master, or the master of a slave. Not known to RocketMQ 4."""
+        address = await self._core.master(broker)
+        return await self._core.fetch(HARuntimeInfo, address, RequestCode.GET_BROKER_HA_STATUS)
+
+    async def epochs(self, broker: str) -> EpochEntryCache:
+        """Under which masters its log was written; refused by a broker without a controller, unknown to RocketMQ 4."""
+        address = await self._core.master(broker)
+        return await self._core.fetch(EpochEntryCache, address, RequestCode.GET_BROKER_EPOCH_CACHE)
+
+    async def behind(self, broker: str) -> int:
+        """How many messages all groups together have not consumed."""
+        header = headers.group.GetConsumeStatsInBrokerHeader(is_order=False)
+        address = await self._core.master(broker)
+        return (await self._core.fetch(_Behind, address, RequestCode.GET_BROKER_CONSUME_STATS, header)).total_diff
+
+    async def timers(self, broker: str) -> dict[str, int]:
+        """How many messages of each topic wait for their time. Not known to RocketMQ 4."""
+        answer = await self._core.call(await self._core.master(broker), RequestCode.GET_TIMER_METRICS)
+        counts = java_json.loads(answer.body).get("timingCount") or {}
+        return {topic: int(entry.get("count", 0)) for topic, entry in counts.items()}
+
     async def wipe_write_perm(self, broker_name: str) -> None:
         """No producer is routed to the broker any more: the way to retire it."""
         header = headers.nameserver.WipeWritePermOfBrokerRequestHeader(broker_name=broker_name)
@@ -93,7 +153,8 @@ class Brokers:
     async def clean_unused_topics(self, broker: str) -> None:
         await self._core.call(await self._core.master(broker), RequestCode.CLEAN_UNUSED_TOPIC)
 
-    async def _status(self, cluster: str, name: str, broker_id: int, address: str) -> BrokerStatus:
+    async def status_at(self, address: str, cluster: str, name: str, broker_id: int) -> BrokerStatus:
+        """What the broker at `address` says of itself, whoever else knows it."""
         try:
             table = await self._core.fetch(bodies.registration.KVTable, address, RequestCode.GET_BROKER_RUNTIME_INFO)
         except ClientError as error:

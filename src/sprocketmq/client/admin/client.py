@@ -13,7 +13,9 @@ from sprocketmq.client.errors import Closed
 from sprocketmq.client.options import ClientOptions, Connecting
 
 if TYPE_CHECKING:
+    from sprocketmq.client.admin.accounts import Accounts
     from sprocketmq.client.admin.brokers import Brokers
+    from sprocketmq.client.admin.controllers import Controllers
     from sprocketmq.client.admin.groups import Groups
     from sprocketmq.client.admin.messages import Messages
     from sprocketmq.client.admin.offsets import Offsets
@@ -74,6 +76,12 @@ class AdminClient:
         return Brokers(self._parts())
 
     @property
+    def controllers(self) -> Controllers:
+        from sprocketmq.client.admin.controllers import Controllers
+
+        return Controllers(self._parts())
+
+    @property
     def messages(self) -> Messages:
         from sprocketmq.client.admin.messages import Messages
 
@@ -84,6 +92,12 @@ class AdminClient:
         from sprocketmq.client.admin.offsets import Offsets
 
         return Offsets(self._parts())
+
+    @property
+    def accounts(self) -> Accounts:
+        from sprocketmq.client.admin.accounts import Accounts
+
+        return Accounts(self._parts())
 
     def _parts(self) -> AdminCore:
         if self._core is None:

@@ -11,7 +11,7 @@ from sprocketmq.client.cluster.requests import check
 from sprocketmq.client.cluster.route import MASTER, Route
 from sprocketmq.client.errors import ClientError, NoBroker, NoRoute
 from sprocketmq.codes import RequestCode
-from sprocketmq.errors import ConfigError
+from sprocketmq.errors import ConfigError, SprocketError
 from sprocketmq.protocol import bodies
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.command import Command
@@ -88,8 +88,8 @@ class AdminCore:
         """The address of a broker given by name, or the address itself."""
         return broker if ":" in broker else (await self.masters(broker=broker))[broker]
 
-    async def route(self, topic: str) -> Route:
-        return await self.instance.routes.fetch(self.name(topic))
+    async def route(self, topic: str, wait: float = 0.0) -> Route:
+        return await self.instance.routes.fetch_by(self.name(topic), asyncio.get_running_loop().time() + wait)
 
     async def topic_masters(self, topic: str) -> dict[str, str]:
         route = await self.route(topic)
@@ -108,6 +108,14 @@ class AdminCore:
 def _wanted(data: bodies.route.BrokerData, cluster: str | None, broker: str | None) -> bool:
     named = broker is None or data.broker_name == broker or broker in data.broker_addrs.values()
     return named and (cluster is None or data.cluster == cluster)
+
+
+async def if_known(answer: Awaitable[T]) -> T | None:
+    """The answer, or None: not every broker knows every question, nor does an older one, nor one that is gone."""
+    try:
+        return await answer
+    except SprocketError:
+        return None
 
 
 def one_target(cluster: str | None, broker: str | None) -> None:

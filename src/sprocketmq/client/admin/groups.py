@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sprocketmq.client.admin.core import AdminCore, one_target
 from sprocketmq.client.errors import InvalidMessage, Refused
@@ -22,11 +22,29 @@ class QueueLag:
     consumer_offset: int
     last_consumed_ms: int | None
     owner: str | None = None
+    pull_offset: int | None = None
 
     @property
     def lag(self) -> int:
         """Messages that the group has not consumed."""
         return max(self.broker_offset - self.consumer_offset, 0)
+
+    @property
+    def in_flight(self) -> int:
+        """Messages that consumers have, and have not consumed."""
+        return max((self.pull_offset or 0) - self.consumer_offset, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a group is in all of its queues, and how many messages a second it consumes."""
+
+    rate: float
+    queues: list[QueueLag]
+
+    @property
+    def lag(self) -> int:
+        return sum(row.lag for row in self.queues)
 
 
 class Groups:
@@ -77,6 +95,14 @@ class Groups:
 
     async def lag(self, group: str, topic: str | None = None, *, owners: bool = False) -> list[QueueLag]:
         """How far the group is in every queue it consumes. Raises Refused when no broker knows of any."""
+        progress = await self.progress(group, topic)
+        if not owners:
+            return progress.queues
+        owner_of = await self.owners(group)
+        return [replace(row, owner=owner_of.get(row.queue)) for row in progress.queues]
+
+    async def progress(self, group: str, topic: str | None = None) -> Progress:
+        """The lag with the rate at which it shrinks; raises as `lag` does."""
         full_topic = None if topic is None else self._core.name(topic)
         header = headers.group.GetConsumeStatsRequestHeader(consumer_group=self._core.name(group), topic=full_topic)
         tables = await self._core.each_that_knows(
@@ -84,8 +110,8 @@ class Groups:
             lambda address: self._core.fetch(bodies.stats.ConsumeStats, address, RequestCode.GET_CONSUME_STATS, header),
         )
         found = {queue: wrap for stats in tables.values() for queue, wrap in stats.offset_table.items()}
-        owner_of = await self.owners(group) if owners else {}
-        return [_lag(queue, found[queue], owner_of.get(queue)) for queue in sorted(found)]
+        rate = sum(stats.consume_tps for stats in tables.values())
+        return Progress(rate, [_lag(queue, found[queue]) for queue in sorted(found)])
 
     async def connection(self, group: str) -> bodies.connections.ConsumerConnection:
         """The consumers that are connected, and what they subscribe to. Raises Refused when there are none."""
@@ -109,10 +135,12 @@ class Groups:
         )
         return next(iter(found.values()))
 
-    async def running_info(self, group: str, client_id: str) -> bodies.running_info.ConsumerRunningInfo:
-        """The inside of one running consumer, as it tells it."""
+    async def running_info(
+        self, group: str, client_id: str, *, stacks: bool = False
+    ) -> bodies.running_info.ConsumerRunningInfo:
+        """The inside of one running consumer, as it tells it; with `stacks` also where its threads are."""
         header = headers.client.GetConsumerRunningInfoRequestHeader(
-            consumer_group=self._core.name(group), client_id=client_id
+            consumer_group=self._core.name(group), client_id=client_id, jstack_enable=stacks
         )
         found = await self._core.each_that_knows(
             await self._core.group_masters(group),
@@ -143,5 +171,7 @@ class Groups:
         )
 
 
-def _lag(queue: MessageQueue, wrapper: bodies.stats.OffsetWrapper, owner: str | None) -> QueueLag:
-    return QueueLag(queue, wrapper.broker_offset, wrapper.consumer_offset, wrapper.last_timestamp or None, owner)
+def _lag(queue: MessageQueue, wrapper: bodies.stats.OffsetWrapper) -> QueueLag:
+    return QueueLag(
+        queue, wrapper.broker_offset, wrapper.consumer_offset, wrapper.last_timestamp or None, None, wrapper.pull_offset
+    )

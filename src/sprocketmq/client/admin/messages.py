@@ -19,6 +19,7 @@ from sprocketmq.errors import CommandError
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.headers.pull import ConsumerSendMsgBackRequestHeader
+from sprocketmq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import TRACE_TOPIC
 from sprocketmq.protocol.record.hosts import host_text
@@ -125,6 +126,12 @@ class Messages:
         )
         address = await self._core.instance.address_of(message.queue)
         await self._core.call(address, RequestCode.CONSUMER_SEND_MSG_BACK, header)
+
+    async def check_again(self, message: ReceivedMessage) -> None:
+        """Have the producer asked again about a half message that was given up after too many checks."""
+        header = ResumeCheckHalfMessageRequestHeader(msg_id=message.offset_message_id)
+        address = await self._core.instance.address_of(message.queue)
+        await self._core.call(address, RequestCode.RESUME_CHECK_HALF_MESSAGE, header)
 
     async def _is_sender_id(self, message_id: str) -> bool:
         """Both look alike: the broker's begins with the address of a broker of the cluster."""

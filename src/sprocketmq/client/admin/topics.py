@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sprocketmq.client.admin.core import AdminCore, one_target
+from sprocketmq.client.admin.groups import Groups
 from sprocketmq.client.cluster.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.client.errors import InvalidMessage, Refused, is_unknown_code
 from sprocketmq.codes import RequestCode
@@ -13,6 +15,22 @@ from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import ORDER_TOPIC_CONFIG, is_dlq_topic, is_retry_topic, is_system_topic, topic_fault
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFigures:
+    """What comes into a topic a second, and what its queues hold."""
+
+    rate: float
+    queues: dict[MessageQueue, bodies.stats.TopicOffset]
+
+    @property
+    def messages(self) -> int:
+        return sum(offset.max_offset - offset.min_offset for offset in self.queues.values())
+
+    @property
+    def last_write_ms(self) -> int | None:
+        return max((offset.last_update_timestamp for offset in self.queues.values()), default=0) or None
 
 
 class Topics:
@@ -29,8 +47,9 @@ class Topics:
             names = frozenset(name for name in names if _is_users(name) and name not in own)
         return self._core.inside(names)
 
-    async def route(self, topic: str) -> Route:
-        return await self._core.route(topic)
+    async def route(self, topic: str, *, wait: float = 0.0) -> Route:
+        """Where the topic is. A cluster that is still starting is waited for, for so many seconds."""
+        return await self._core.route(topic, wait)
 
     async def create(
         self,
@@ -83,6 +102,10 @@ class Topics:
 
     async def stats(self, topic: str) -> dict[MessageQueue, bodies.stats.TopicOffset]:
         """The first and the next offset of every queue, and when it was last written."""
+        return (await self.figures(topic)).queues
+
+    async def figures(self, topic: str) -> TopicFigures:
+        """The same with the rate at which messages come; 0 from brokers before RocketMQ 5."""
         header = headers.topic.GetTopicStatsInfoRequestHeader(topic=self._core.name(topic))
         tables = await self._core.each(
             await self._core.topic_masters(topic),
@@ -90,7 +113,8 @@ class Topics:
                 bodies.stats.TopicStatsTable, address, RequestCode.GET_TOPIC_STATS_INFO, header
             ),
         )
-        return dict(sorted(pair for table in tables.values() for pair in table.offset_table.items()))
+        queues = dict(sorted(pair for table in tables.values() for pair in table.offset_table.items()))
+        return TopicFigures(sum(table.topic_put_tps for table in tables.values()), queues)
 
     async def writable(self, broker_name: str) -> tuple[int, int]:
         """How many topics producers may send to on a broker, and how many it has."""
@@ -129,7 +153,16 @@ class Topics:
                 bodies.group.GroupList, address, RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header
             ),
         )
-        return sorted({group for found in lists.values() for group in found.group_list})
+        found = {group for told in lists.values() for group in told.group_list}
+        if header.topic in found and not await self._is_group(topic):
+            found.remove(header.topic)  # Apache RocketMQ 5.3 lists a topic that is subscribed to among its groups
+        return sorted(found)
+
+    async def _is_group(self, name: str) -> bool:
+        try:
+            return bool(await Groups(self._core).config(name))
+        except Refused:
+            return False
 
     async def _config(self, address: str, full: str) -> bodies.topic.TopicConfig:
         header = headers.topic.GetTopicConfigRequestHeader(topic=full)

@@ -59,7 +59,7 @@ class BlockingConnection:
         command.opaque = self.next_number()
         command.serialize_type = SerializeType.ROCKETMQ
         if (keys := self._options.credentials) is not None:
-            command.ext_fields = keys.sign(command.ext_fields or {}, command.body)
+            command.ext_fields = keys.sign(command.ext_fields or {}, command.body, command.code)
         self.put(encode_frame(command))
         return command.opaque
 

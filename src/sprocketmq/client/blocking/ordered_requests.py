@@ -2,6 +2,10 @@
 
 Requests with one `key`, that of a queue, follow one another: the next goes out when the one before it is answered. A
 request that fails in a way that may pass is sent again, under the same key, until its deadline.
+
+A send is done when the broker says SEND_OK. "Stored, may be lost" (the disk, or a slave, did not confirm in time) is
+not: it goes again, as Kafka's producers do where too few replicas have a batch. Each attempt stores the messages once
+more, so the pause before the next one grows.
 """
 
 from __future__ import annotations
@@ -16,18 +20,26 @@ from sprocketmq.client.errors import ClientError, Refused
 from sprocketmq.client.message import SendStatus
 from sprocketmq.protocol.command import Command
 
-_STORED = frozenset(status.value for status in SendStatus)
+STORED: frozenset[int] = frozenset(status.value for status in SendStatus)
+SAFE: frozenset[int] = frozenset({SendStatus.OK.value})
+_IN_DOUBT = STORED - SAFE
 _PAUSE_S = 0.2
+_LONGEST_PAUSE_S = 5.0
 
 
 class OrderedRequest(ABC):
-    """A request that knows where it goes and how it is written, for each attempt anew."""
+    """A request that knows where it goes and how it is written, for each attempt anew.
 
-    __slots__ = ("deadline", "key", "sent_to")
+    `done_codes` are the answers after which it is done; `doubts` counts those that left it in doubt.
+    """
 
-    def __init__(self, key: Hashable) -> None:
+    __slots__ = ("deadline", "done_codes", "doubts", "key", "sent_to")
+
+    def __init__(self, key: Hashable, done_codes: frozenset[int] = SAFE) -> None:
         self.key = key
+        self.done_codes = done_codes
         self.deadline = 0.0
+        self.doubts = 0
         self.sent_to = ""
 
     @abstractmethod
@@ -88,7 +100,7 @@ class Pipeline:
         answered = self._on_way.pop((address, answer.opaque), None)
         if answered is None:
             return
-        if answer.code in _STORED:
+        if answer.code in answered.done_codes:
             self._busy.discard(answered.key)
             answered.answered(answer)
         else:
@@ -103,8 +115,19 @@ class Pipeline:
 
     def _pause(self, request: OrderedRequest, error: ClientError) -> None:
         """Wait before the next attempt; raises when there is none."""
-        if not error.retriable or time.monotonic() >= request.deadline:
+        if not may_pass(error) or time.monotonic() >= request.deadline:
             raise error
         if not isinstance(error, Refused):
             self.cluster.drop(request.sent_to)
-        time.sleep(_PAUSE_S)
+        time.sleep(min(_PAUSE_S * 2**request.doubts, _LONGEST_PAUSE_S))
+        request.doubts += is_in_doubt(error)
+
+
+def may_pass(error: ClientError) -> bool:
+    """Whether the same request may be done when it is sent again."""
+    return error.retriable or is_in_doubt(error)
+
+
+def is_in_doubt(error: ClientError) -> bool:
+    """Whether the broker has it, and does not know that it will keep it."""
+    return isinstance(error, Refused) and error.code in _IN_DOUBT

@@ -12,9 +12,11 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sprocketmq.client.cluster.replies import PendingReplies
+from sprocketmq.client.cluster.stacks import stacks
 from sprocketmq.client.received import ReceivedMessage, split_records
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -75,7 +77,8 @@ class PushedRequests:
 
     def running_info(self, _connection: Connection, request: Command) -> Command:
         header = from_ext_fields(headers.client.GetConsumerRunningInfoRequestHeader, request.ext_fields)
-        return request.reply(body=codec.encode(self._consumer(header.consumer_group).running_info()))
+        found = self._consumer(header.consumer_group).running_info()
+        return request.reply(body=codec.encode(replace(found, jstack=stacks()) if header.jstack_enable else found))
 
     async def consume_directly(self, _connection: Connection, request: Command) -> Command:
         header = from_ext_fields(headers.client.ConsumeMessageDirectlyResultRequestHeader, request.ext_fields)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.requests import check, header_of
-from sprocketmq.client.errors import ClientError
+from sprocketmq.client.errors import ClientError, Unreachable
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.enums import BoundaryType
 from sprocketmq.protocol.headers.offsets import (
     GetEarliestMsgStoretimeRequestHeader,
@@ -28,17 +29,30 @@ from sprocketmq.protocol.message_queue import MessageQueue
 _PAUSE_S = 0.1  # before a commit that failed is tried again
 
 
+async def _ask(instance: ClientInstance, queue: MessageQueue, code: int, header: object) -> Command:
+    """A question about a queue. Where its broker is gone, whoever the nameservers name in its place is asked."""
+    address = await instance.address_of(queue)
+    try:
+        return await instance.call(address, code, header)
+    except Unreachable:
+        route = await instance.routes.fetch(queue.topic)
+        other = route.address(queue.broker_name)
+        if other is None or other == address:
+            raise
+        return await instance.call(other, code, header)
+
+
 async def min_offset(instance: ClientInstance, queue: MessageQueue) -> int:
     """The first offset that is still there."""
     header = GetMinOffsetRequestHeader(topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name)
-    answer = await instance.call(await instance.address_of(queue), RequestCode.GET_MIN_OFFSET, header)
+    answer = await _ask(instance, queue, RequestCode.GET_MIN_OFFSET, header)
     return header_of(GetMinOffsetResponseHeader, answer).offset
 
 
 async def max_offset(instance: ClientInstance, queue: MessageQueue) -> int:
     """The offset the next message will get."""
     header = GetMaxOffsetRequestHeader(topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name)
-    answer = await instance.call(await instance.address_of(queue), RequestCode.GET_MAX_OFFSET, header)
+    answer = await _ask(instance, queue, RequestCode.GET_MAX_OFFSET, header)
     return header_of(GetMaxOffsetResponseHeader, answer).offset
 
 
@@ -53,14 +67,14 @@ async def offset_at(
         boundary_type=boundary,
         bname=queue.broker_name,
     )
-    answer = await instance.call(await instance.address_of(queue), RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
+    answer = await _ask(instance, queue, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
     return header_of(SearchOffsetResponseHeader, answer).offset
 
 
 async def earliest_store_time(instance: ClientInstance, queue: MessageQueue) -> int | None:
     """When the oldest message of the queue was stored, in ms; None when there is none."""
     header = GetEarliestMsgStoretimeRequestHeader(topic=queue.topic, queue_id=queue.queue_id)
-    answer = await instance.call(await instance.address_of(queue), RequestCode.GET_EARLIEST_MSG_STORETIME, header)
+    answer = await _ask(instance, queue, RequestCode.GET_EARLIEST_MSG_STORETIME, header)
     timestamp = header_of(GetEarliestMsgStoretimeResponseHeader, answer).timestamp
     return timestamp if timestamp > 0 else None
 

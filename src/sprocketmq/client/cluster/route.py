@@ -51,6 +51,11 @@ class Route:
             return tuple(MessageQueue(self.topic, name, queue_id) for queue_id, name in led)
         return tuple(MessageQueue(self.topic, name, i) for name in sorted(counts) for i in range(counts[name]))
 
+    @cached_property
+    def has_slaves(self) -> bool:
+        """Whether one of its brokers could become the master when that is gone."""
+        return any(broker_id != MASTER for replicas in self.addresses.values() for broker_id in replicas)
+
     def master(self, broker_name: str) -> str | None:
         return self.addresses.get(broker_name, {}).get(MASTER)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
+from sprocketmq.client.cluster.repeated_warnings import RepeatedWarnings
 from sprocketmq.client.cluster.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.client.cluster.transport import NameServers
-from sprocketmq.client.errors import ClientError, NoRoute, Refused
+from sprocketmq.client.errors import ClientError, NoRoute, Offline, Refused
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol import bodies
 from sprocketmq.protocol.bodies import codec
@@ -17,6 +18,8 @@ from sprocketmq.protocol.bodies import codec
 log = logging.getLogger("sprocketmq.client.cluster.routes")
 
 _STARTING_S = 0.1  # between two looks at a cluster that is still starting
+_ELECTING_S = 0.03  # and at one that is about to have another master
+_STARTING = "starting"  # the key of what is told of it
 
 
 @dataclass
@@ -27,6 +30,7 @@ class RouteCache:
     timeout: float = 3.0
     _routes: dict[str, Route] = field(default_factory=dict)
     _fetching: dict[str, asyncio.Task[Route]] = field(default_factory=dict)
+    _notices: RepeatedWarnings = field(default_factory=lambda: RepeatedWarnings(log))
 
     def known(self, topic: str) -> Route | None:
         return self._routes.get(topic)
@@ -50,19 +54,45 @@ class RouteCache:
     async def for_sending(self, topic: str, queue_count: int, deadline: float = 0.0) -> Route:
         """The route of `topic`; of one that does not exist, where a broker would create it.
 
-        While no broker at all has registered, the cluster is still starting: it is asked again until `deadline`.
+        A cluster that is still starting is waited for until `deadline`, as is a master that is being elected.
         """
-        loop, has_started = asyncio.get_running_loop(), False
+        return await self._once_started(topic, lambda: self._for_sending_now(topic, queue_count), deadline)
+
+    async def fetch_by(self, topic: str, deadline: float) -> Route:
+        """As `fetch`; a cluster that is still starting is waited for until `deadline`."""
+        return await self._once_started(topic, lambda: self.fetch(topic), deadline)
+
+    async def _once_started(self, topic: str, ask: Callable[[], Awaitable[Route]], deadline: float) -> Route:
+        has_started = False
         while True:
             try:
-                return await self._for_sending_now(topic, queue_count)
-            except NoRoute:
-                left = deadline - loop.time() - _STARTING_S
-                if has_started or left <= 0:
-                    raise
-            has_started = await self._has_brokers(left)  # and if it has, the route may have come in between
-            if not has_started:
-                await asyncio.sleep(_STARTING_S)
+                route = await ask()
+            except (Offline, NoRoute) as error:
+                has_started = await self._before_next_try(topic, error, has_started, deadline)
+            else:
+                self._notices.over(_STARTING)
+                return route
+
+    async def _before_next_try(self, topic: str, error: Offline | NoRoute, has_started: bool, deadline: float) -> bool:
+        """Whether the cluster has started, once it is time to ask again. Raises `error` where that cannot help.
+
+        While no nameserver answers or no broker has registered, the cluster is still starting; while there are slaves
+        and no master, one is being elected.
+        """
+        left = deadline - asyncio.get_running_loop().time() - _STARTING_S
+        known = self._routes.get(topic)
+        if left <= 0 or (isinstance(error, Offline) and error.is_lasting):
+            raise error
+        if isinstance(error, NoRoute) and known is not None and known.has_slaves:
+            await asyncio.sleep(_ELECTING_S)
+            return has_started
+        if isinstance(error, NoRoute) and has_started:
+            raise error
+        if isinstance(error, NoRoute) and await self._has_brokers(left):
+            return True  # and the route may have come in between
+        self._notices.tell(_STARTING, "no cluster yet, it is tried again until the timeout of the call error=%s", error)
+        await asyncio.sleep(_STARTING_S)
+        return False
 
     async def _for_sending_now(self, topic: str, queue_count: int) -> Route:
         try:

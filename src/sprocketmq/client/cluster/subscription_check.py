@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sprocketmq.client.cluster.instance import ClientInstance
-from sprocketmq.client.errors import NoRoute
+from sprocketmq.client.errors import NoRoute, Offline
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.bodies import codec
@@ -17,7 +17,7 @@ async def check_subscription(instance: ClientInstance, group: str, subscription:
         return
     try:
         route = await instance.routes.get(subscription.topic)
-    except NoRoute:
+    except (NoRoute, Offline):
         return  # nothing to filter yet
     body = codec.encode(
         CheckClientRequestBody(client_id=instance.client_id, group=group, subscription_data=subscription.data())

@@ -102,7 +102,8 @@ class RemotingTransport:
             return TimedOut(f"no answer from {address} within {timeout:.3g} s")
         if self._closed:
             return Closed("the client was stopped")
-        return Unreachable(address, str(error).removeprefix(f"{address}: "))
+        is_lasting = isinstance(error, ConnectFailed) and error.is_lasting
+        return Unreachable(address, str(error).removeprefix(f"{address}: "), is_lasting=is_lasting)
 
     async def close(self) -> None:
         self._closed = True
@@ -125,7 +126,7 @@ class RemotingTransport:
 
     def _sign(self, command: Command) -> None:
         if self.sign is not None:
-            command.ext_fields = self.sign(command.ext_fields or {}, command.body)
+            command.ext_fields = self.sign(command.ext_fields or {}, command.body, command.code)
 
 
 class NameServers:
@@ -138,15 +139,16 @@ class NameServers:
 
     async def call(self, code: int, header: object | None = None, *, timeout: float, body: bytes = b"") -> Command:
         """The answer of the first nameserver that gives one, the current one first."""
-        reason = ""
+        reason, is_lasting = "", True
         for _ in self.addresses:
             address = self.addresses[self._current]
             try:
                 return await self._transport.call(address, request(code, header, body), timeout)
             except (TimedOut, Unreachable) as error:
                 reason = getattr(error, "reason", str(error))
+                is_lasting = is_lasting and getattr(error, "is_lasting", False)
                 self._current = (self._current + 1) % len(self.addresses)
-        raise Offline(list(self.addresses), reason)
+        raise Offline(list(self.addresses), reason, is_lasting=is_lasting)
 
     async def call_all(self, code: int, header: object, *, timeout: float) -> None:
         """For changes: nameservers do not talk to one another, so each is told."""

@@ -6,7 +6,7 @@ import asyncio
 import functools
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.replies import Reply
@@ -22,16 +22,16 @@ from sprocketmq.client.producer.encoder import Encoder
 from sprocketmq.client.producer.queue_selectors import QueueSelector, by_sharding_key
 from sprocketmq.client.producer.receipts import ReceiptFuture
 from sprocketmq.client.producer.sender import Sender
-from sprocketmq.client.producer.trace_sender import trace_sender
 from sprocketmq.client.producer.transactions import LocalWork, Transaction, TransactionCheck, TransactionState
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.telemetry.default_hooks import default_hooks
 from sprocketmq.client.telemetry.hooks import SendHook, kind_of
-from sprocketmq.client.telemetry.trace import Tracer
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.names import TRACE_TOPIC
+
+if TYPE_CHECKING:
+    from sprocketmq.client.telemetry.trace import Tracer
 
 
 class Producer:
@@ -95,9 +95,9 @@ class Producer:
         instance = self._instance = acquire(self.options, producer=self.group)
         hooks: list[SendHook] = [*self._hooks, *default_hooks()]
         if self._trace:
-            self._tracer = Tracer(
-                trace_sender(instance, self.group), TRACE_TOPIC if self._trace is True else self._trace
-            )
+            from sprocketmq.client.producer.trace_sender import tracer_of
+
+            self._tracer = tracer_of(instance, self.group, self._trace)
             self.tasks.spawn(self._tracer.run(), "message trace")
             hooks.append(self._tracer)
         self._sender = Sender(instance, self.group, self.settings, hooks)

@@ -94,7 +94,8 @@ class QueueRoutes:
     def of(self, route: Route) -> TopicRoutes:
         routes = self._topics.get(route.topic)
         if routes is None or routes.route is not route:
-            turn = randrange(1 << 16) if routes is None else routes.turn  # many that send once spread over the queues
+            # Many that send once spread over the queues.
+            turn = randrange(1 << 16) if routes is None else routes.turn  # noqa: S311
             routes = self._topics[route.topic] = TopicRoutes(route, turn, self._make)
         return routes
 

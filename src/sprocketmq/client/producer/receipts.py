@@ -40,6 +40,7 @@ class BatchReceipts:
         self._status, self._queue, self._offset = receipt.status, receipt.queue, receipt.queue_offset
         self._offset_ids = receipt.offset_message_id
         self._ids: list[str] | None = None
+        # One buffer for all ids: the counter is written into its end and read at once, on the thread that has the GIL.
         self._key = bytearray(head.encode() + b"0000")
         self._first = first
 

@@ -3,7 +3,8 @@
 
     launch    the first half of an attempt, which waits for nothing: the request is encoded and written
     landed    the second half: a receipt out of the answer
-    send      attempts, each on another broker where there is one, until one succeeds
+    send      attempts, each on another broker where there is one, until one succeeds; where a broker has slaves, also
+              until one of them has become the master
     insist    attempts on one queue, until one succeeds
 
 All attempts together fit into the caller's deadline: a send never waits longer than it was told to, whatever is down.
@@ -16,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.route import Route
-from sprocketmq.client.errors import ClientError, Refused, TimedOut, Unreachable
+from sprocketmq.client.errors import ClientError, NoRoute, Refused, TimedOut, Unreachable
 from sprocketmq.client.message import SendReceipt
 from sprocketmq.client.producer.broker_latency import LatencyFaults
 from sprocketmq.client.producer.in_flight import InFlight
@@ -88,7 +89,10 @@ class Sender:
             async with asyncio.timeout(max(deadline - self._loop.time(), 0)):
                 route = await self.instance.routes.for_sending(topic, self._topic_queues, deadline)
         except TimeoutError:
-            raise TimedOut(f"no route to topic {topic} within the timeout of the send") from None
+            asked = ", ".join(self.instance.nameservers.addresses)
+            raise TimedOut(
+                f"no route to topic {topic} from nameserver {asked} within the timeout of the send"
+            ) from None
         self.instance.heartbeat_soon()
         return route
 
@@ -209,9 +213,14 @@ class Sender:
                         pass  # `landed` tells what was lost
                     receipt = self.landed(payload, pending)
                 except (Unreachable, TimedOut, Refused) as error:
-                    if not error.retriable or left <= 0 or self._loop.time() >= deadline:
+                    if error.retriable:
+                        self.instance.refresh_soon()  # also for the next one: a master that hangs takes all the time
+                    if not error.retriable or self._loop.time() >= deadline:
                         raise
-                    self.instance.refresh_soon()
+                    if left <= 0 and (
+                        queue is not None or select is not None or not await self._new_master(payload.topic, deadline)
+                    ):
+                        raise
                 else:
                     if left <= 0 or not self._retry_when_not_ok or receipt.ok:
                         return receipt
@@ -219,6 +228,28 @@ class Sender:
                 left -= 1
         finally:
             self._in_flight.give_back()
+
+    async def _new_master(self, topic: str, deadline: float) -> bool:
+        """Where slaves are, one of them may be the master in a moment: look, and say whether to try again.
+
+        A topic that nobody has any more looks the same: while a slave becomes the master it is neither for a moment.
+        One that nobody ever had does not.
+        """
+        if self._loop.time() + _PAUSE_S >= deadline:
+            return False
+        known: Route | None = self._known(topic)
+        may_change = known is not None and known.has_slaves
+        try:
+            async with asyncio.timeout_at(deadline):
+                found: Route = await self.instance.routes.fetch(topic)
+            may_change = may_change or found.has_slaves or (known is not None and found.addresses != known.addresses)
+        except NoRoute:
+            may_change = known is not None
+        except (ClientError, TimeoutError):
+            pass  # the nameservers are away themselves, and tell nothing
+        if may_change:
+            await asyncio.sleep(_PAUSE_S)
+        return may_change
 
     async def insist(self, payload: Payload, deadline: float, queue: MessageQueue) -> SendReceipt:
         """The same queue until `deadline`: for a caller that sends nothing else to it meanwhile."""

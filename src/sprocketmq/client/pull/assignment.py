@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from sprocketmq.client.cluster import queue_offsets
 from sprocketmq.client.cluster.group_members import group_members
 from sprocketmq.client.cluster.instance import ClientInstance
-from sprocketmq.client.cluster.notices import Notices
+from sprocketmq.client.cluster.repeated_warnings import RepeatedWarnings
 from sprocketmq.client.cluster.subscription_check import check_subscription
 from sprocketmq.client.cluster.tasks import BackgroundTasks, Ticker
-from sprocketmq.client.errors import ClientError
+from sprocketmq.client.errors import ClientError, Refused
 from sprocketmq.client.pull.buffer import QueueBuffer
 from sprocketmq.client.pull.fetcher import Fetcher
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import PullSettings
 from sprocketmq.client.subscription import Subscription
-from sprocketmq.codes import VERSION_NAME
+from sprocketmq.codes import VERSION_NAME, ResponseCode
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData
 from sprocketmq.protocol.bodies.running_info import (
@@ -52,7 +52,7 @@ class Assignment:
         self._arrived = asyncio.Event()
         self._rebalances = Ticker("rebalance", settings.rebalance_interval, self._rebalance)
         self._turn = 0
-        self._notices = Notices(log)
+        self._notices = RepeatedWarnings(log)
         self._ticking = False
 
     def buffer(self, queue: MessageQueue) -> QueueBuffer:
@@ -191,17 +191,27 @@ class Assignment:
                 route = await self._instance.routes.get(topic)
                 members = sorted(await group_members(self._instance, self.group, route))
             except ClientError as error:
-                self._notices.tell(
-                    topic, "nothing to read yet, it is tried again group=%s topic=%s error=%s", self.group, topic, error
-                )
-                self._tasks.spawn(self._rebalance_later(), "rebalance soon")
+                self._try_again(topic, error)
                 continue
-            self._notices.over(topic)
             mine = set(self._settings.allocation(self._instance.client_id, route.read_queues, members))
             held = {queue for queue in self.buffers if queue.topic == topic}
             await self._let_go(sorted(held - mine))
-            for queue in sorted(mine - held):
-                await self._take_up(queue, subscription)
+            try:
+                for queue in sorted(mine - held):
+                    await self._take_up(queue, subscription)
+            except ClientError as error:
+                if not error.retriable or _is_forbidden(error):
+                    raise
+                self._try_again(topic, error)  # a master may be gone, and the next not yet elected
+            else:
+                self._notices.over(topic)
+
+    def _try_again(self, topic: str, error: ClientError) -> None:
+        self._notices.tell(
+            topic, "nothing to read yet, it is tried again group=%s topic=%s error=%s", self.group, topic, error
+        )
+        self._instance.refresh_soon()
+        self._tasks.spawn(self._rebalance_later(), "rebalance soon")
 
     async def _rebalance_later(self) -> None:
         await asyncio.sleep(self._settings.retry_pause)
@@ -279,3 +289,8 @@ class Assignment:
     async def consume_directly(self, message: ReceivedMessage) -> ConsumeMessageDirectlyResult:
         """There is no handler to give it to."""
         return ConsumeMessageDirectlyResult(consume_result=CMResult.CR_RETURN_NULL, remark="this consumer polls")
+
+
+def _is_forbidden(error: ClientError) -> bool:
+    """A producer may try its luck at another broker; a group that may not read is for its user to know at once."""
+    return isinstance(error, Refused) and error.code == ResponseCode.NO_PERMISSION

@@ -11,7 +11,7 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass
 
-from sprocketmq.client.cluster import unreadable
+from sprocketmq.client.cluster import unreadable_records
 from sprocketmq.client.cluster.pull_request import PullResult
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.subscription import Subscription
@@ -86,8 +86,8 @@ class QueueBuffer:
 
     def _messages_of(self, chunk: _Chunk) -> deque[ReceivedMessage]:
         if chunk.messages is None:
-            found, after = unreadable.split(chunk.data, self.queue, chunk.begin, chunk.next_offset)
-            chunk.messages = deque(unreadable.select(self.subscription, found, self.queue))
+            found, after = unreadable_records.split(chunk.data, self.queue, chunk.begin, chunk.next_offset)
+            chunk.messages = deque(unreadable_records.select(self.subscription, found, self.queue))
             if after != chunk.next_offset:
                 self._fetch_again(chunk, after)
         return chunk.messages
@@ -115,7 +115,7 @@ class QueueBuffer:
         if carefully:
             for chunk in list(self._chunks):
                 if chunk in self._chunks:  # damage before it has dropped what came behind
-                    chunk.messages = deque(unreadable.readable(self._messages_of(chunk), self.queue))
+                    chunk.messages = deque(unreadable_records.readable(self._messages_of(chunk), self.queue))
         return [chunk.bytes_left() for chunk in self._chunks]
 
     def hand_out_all(self) -> None:

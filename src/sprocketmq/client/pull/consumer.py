@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
-from sprocketmq.client.cluster import queue_offsets, unreadable
+from sprocketmq.client.cluster import queue_offsets, unreadable_records
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.pull_request import PullResult
 from sprocketmq.client.cluster.shared_instances import acquire, release
@@ -97,8 +98,10 @@ class PullConsumer:
         return set(self._parts().buffers)
 
     async def queues(self, topic: str) -> tuple[MessageQueue, ...]:
-        """The readable queues of a topic."""
-        return (await self._running().routes.get(self._full(topic))).read_queues
+        """The readable queues of a topic. A cluster that is starting is waited for as long as a request may take."""
+        deadline = asyncio.get_running_loop().time() + self.options.request_timeout
+        routes, full = self._running().routes, self._full(topic)
+        return (routes.known(full) or await routes.fetch_by(full, deadline)).read_queues
 
     async def seek(self, queue: MessageQueue, offset: int) -> None:
         """The next poll reads `queue` from `offset`."""
@@ -150,7 +153,7 @@ class PullConsumer:
             async with aclosing(self._pulls(queue, begin, end)) as pulls:
                 async for result in pulls:
                     first = max(begin, result.min_offset)
-                    messages, begin = unreadable.split(result.data, queue, first, result.next_offset)
+                    messages, begin = unreadable_records.split(result.data, queue, first, result.next_offset)
                     if messages := within(messages, end):
                         yield inside(self.options.namespace, messages)
                     if is_damaged := begin != result.next_offset:

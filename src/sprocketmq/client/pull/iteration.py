@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from sprocketmq.client.cluster.unreadable import readable
+from sprocketmq.client.cluster.unreadable_records import readable
 from sprocketmq.client.pull.assignment import Assignment
 from sprocketmq.client.received import ReceivedMessage
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack
 
 from sprocketmq.client.cluster.instance import INNER_PRODUCER, ClientInstance
 from sprocketmq.client.cluster.shared_instances import acquire, release
@@ -20,7 +20,6 @@ from sprocketmq.client.names import full_group, full_topic
 from sprocketmq.client.options import ClientOptions, Connecting, describe
 from sprocketmq.client.producer import request_reply
 from sprocketmq.client.producer.sender import Sender
-from sprocketmq.client.producer.trace_sender import trace_sender
 from sprocketmq.client.push.concurrent import ConcurrentConsumption
 from sprocketmq.client.push.context import Running
 from sprocketmq.client.push.handlers import Handler, check_function, check_subscribed
@@ -38,12 +37,14 @@ from sprocketmq.client.settings import ConsumerSettings, ProducerSettings
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.client.telemetry.default_hooks import default_hooks
 from sprocketmq.client.telemetry.hooks import ConsumeHook, SendHook
-from sprocketmq.client.telemetry.trace import Tracer
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData
 from sprocketmq.protocol.bodies.running_info import ConsumeMessageDirectlyResult, ConsumerRunningInfo
 from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.names import TRACE_TOPIC, retry_topic, with_namespace
+from sprocketmq.protocol.names import retry_topic, with_namespace
+
+if TYPE_CHECKING:
+    from sprocketmq.client.telemetry.trace import Tracer
 
 #: A handler; one that was declared with `batch` takes a list.
 F = TypeVar(
@@ -269,9 +270,9 @@ class PushConsumer:
         hooks: list[ConsumeHook] = [*self._hooks, *telemetry]
         sends: list[SendHook] = [*telemetry]
         if self._trace:
-            self._tracer = Tracer(
-                trace_sender(instance, self.group), TRACE_TOPIC if self._trace is True else self._trace
-            )
+            from sprocketmq.client.producer.trace_sender import tracer_of
+
+            self._tracer = tracer_of(instance, self.group, self._trace)
             tasks.spawn(self._tracer.run(), "message trace")
             hooks.append(self._tracer)
             sends.append(self._tracer)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.tasks import BackgroundTasks
-from sprocketmq.client.cluster.unreadable import readable
+from sprocketmq.client.cluster.unreadable_records import readable
 from sprocketmq.client.push.handlers import Handler, HandlerOutcome
 from sprocketmq.client.push.offset_store import OffsetStore
 from sprocketmq.client.push.process_queue import ProcessQueue

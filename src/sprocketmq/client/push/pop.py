@@ -10,8 +10,8 @@ import asyncio
 import logging
 import time
 
-from sprocketmq.client.cluster import unreadable
-from sprocketmq.client.cluster.notices import Notices
+from sprocketmq.client.cluster import unreadable_records
+from sprocketmq.client.cluster.repeated_warnings import RepeatedWarnings
 from sprocketmq.client.cluster.requests import header_of
 from sprocketmq.client.errors import ClientError, Refused, is_unknown_code
 from sprocketmq.client.push.context import Running
@@ -48,7 +48,7 @@ class PopConsumption:
         self._in_hand = 0
         self._changed = asyncio.Event()
         self._stopping = False
-        self._notices = Notices(log)
+        self._notices = RepeatedWarnings(log)
 
     async def run(self) -> bool:
         """See to it that every broker of every topic is popped from."""
@@ -133,8 +133,10 @@ class PopConsumption:
             return
         if answer.code != ResponseCode.SUCCESS:
             raise Refused(answer.code, answer.remark, address)
-        messages, _ = unreadable.split(answer.body, queue, -1, -1)
-        whole = unreadable.readable(messages, queue)  # what is passed over is not acknowledged: the broker decides
+        messages, _ = unreadable_records.split(answer.body, queue, -1, -1)
+        whole = unreadable_records.readable(
+            messages, queue
+        )  # what is passed over is not acknowledged: the broker decides
         found = handles_of(header_of(PopMessageResponseHeader, answer), whole, broker_name)
         for message, handle in found:
             self._hand_out(message, handle, topic)

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from sprocketmq.client.cluster import queue_offsets, unreadable
+from sprocketmq.client.cluster import queue_offsets, unreadable_records
 from sprocketmq.client.cluster.pull_request import OutgoingPull, PullResult, PullStatus, pull
 from sprocketmq.client.cluster.route import MASTER
 from sprocketmq.client.errors import ClientError, Refused, TimedOut, Unreachable
@@ -70,8 +70,8 @@ class PullLoop:
         if result.status is PullStatus.OFFSET_MOVED:
             self._moved(result)
             return
-        found, self._offset = unreadable.split(result.data, queue.queue, request.offset, result.next_offset)
-        messages = unreadable.select(self._subscription, found, queue.queue)
+        found, self._offset = unreadable_records.split(result.data, queue.queue, request.offset, result.next_offset)
+        messages = unreadable_records.select(self._subscription, found, queue.queue)
         running.stats.pulled(queue.queue.topic, len(messages), time.perf_counter() - started)
         queue.put(messages, self._offset)
         if messages:
@@ -94,6 +94,7 @@ class PullLoop:
             self._running.instance.heartbeat_soon()
         if refused.code == ResponseCode.NOT_LEADER_FOR_QUEUE:  # a static topic was moved
             self._running.instance.refresh_soon()
+        self._broker_id = MASTER  # a slave that we were sent to may serve no readers
         log.info("pull refused queue=%s error=%s", self._queue.queue, refused)
         await asyncio.sleep(self._running.settings.retry_pause)
 

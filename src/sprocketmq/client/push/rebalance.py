@@ -7,7 +7,7 @@ import logging
 from typing import Protocol
 
 from sprocketmq.client.cluster.group_members import group_members
-from sprocketmq.client.cluster.notices import Notices
+from sprocketmq.client.cluster.repeated_warnings import RepeatedWarnings
 from sprocketmq.client.errors import ClientError, NoRoute
 from sprocketmq.client.push.context import Running
 from sprocketmq.client.push.locks import LockRequests
@@ -36,7 +36,7 @@ class Rebalance:
         self._locks = LockRequests(running.instance, running.group)
         self._pulls: dict[MessageQueue, asyncio.Task[None]] = {}
         self._one_at_a_time = asyncio.Lock()
-        self._notices = Notices(log)
+        self._notices = RepeatedWarnings(log)
 
     @property
     def _locking(self) -> bool:

@@ -1,4 +1,4 @@
-# The C types of columnfill.py.
+# The C types of numbers.py.
 from sprocketmq.hot.octets cimport i32, i64, le64, put, put_le32, put_le64, same
 from sprocketmq.protocol.record.record cimport Pointer
 from sprocketmq.protocol.arrow.rows cimport AT, BODY_AT, BODY_END, ROW_BYTES, STORE_TIME_AT, SYS_FLAG, Rows

@@ -2,7 +2,8 @@
 """The buffers of Arrow columns, filled from the rows of a run without a Python object per record.
 
 A column of numbers is one buffer, which `room` allocates: Arrow's own memory pool. Each function makes one column in
-one loop.
+one loop. Compiled, `source` is the bare address of `data`: `data[0]` must be there, so an empty run is passed over
+first, and the argument keeps the bytes for as long as the loop runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# The C types of propertyfill.py.
+# The C types of properties.py.
 from sprocketmq.hot.octets cimport blank, cut, find, is_utf8, le32, le64, put_le32, same
 from sprocketmq.protocol.record.record cimport Pointer
 from sprocketmq.protocol.arrow.rows cimport END, ROW_BYTES, TOPIC_END, Rows

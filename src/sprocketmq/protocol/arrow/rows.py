@@ -70,7 +70,7 @@ class Rows:
         self.seen = 0
         self.seen_bytes = 0
         self.stop = 0
-        self.places = blank(room * ROW_BYTES)
+        self.places = blank(room * ROW_BYTES)  # numbers in bytes: no object for a row, and none for a place
         self.layout = RecordParts()
 
     def walk(self, p: Octets, at: int, enough: int, end: int, wanted: Wanted) -> int:
@@ -131,6 +131,7 @@ def rows_of_run(data: Octets, at: int, end: int, wanted: Wanted, enough: int | N
     rows = Rows((limit - at) // FIXED_BYTES + 1 if limit > at else 0)
     rows.stop = at
     if at < limit:
+        # A bare address, which no index is checked against; `data` keeps its bytes for as long as this runs.
         p = cython.address(data[0]) if cython.compiled else data
         rows.stop = rows.walk(p, at, limit, end, wanted)
     return rows

@@ -1,4 +1,4 @@
-# The C types of textcolumn.py.
+# The C types of text_column.py.
 from sprocketmq.hot.octets cimport le32, put, put_le32, put_near
 
 import cython

@@ -16,10 +16,11 @@ text, not 5`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
+from operator import attrgetter
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import orjson
@@ -35,7 +36,10 @@ Convert = Callable[[Any], Any]
 
 
 def encode(body: object) -> bytes:
-    tree, cls = to_tree(body), type(body)
+    return _dumps(to_tree(body), type(body))
+
+
+def _dumps(tree: Any, cls: type) -> bytes:
     if not _holds(cast(Any, cls), float):  # save for doubles and bare keys, plain JSON is the same and far quicker
         with suppress(TypeError):
             return orjson.dumps(tree)
@@ -54,6 +58,46 @@ def encode_pretty(body: object) -> bytes:
 
 def decode(cls: type[B], data: bytes | str, limit: int = java_json.MAX_BYTES) -> B:
     return from_tree(cls, java_json.loads(data, limit))
+
+
+class Items:
+    """An array of a body that is not read yet; each item is when it is its turn, and BodyError names a wrong one."""
+
+    def __init__(self, name: str, trees: list[Any], read: Convert) -> None:
+        self._name, self._trees, self._read = name, trees, read
+
+    def __len__(self) -> int:
+        return len(self._trees)
+
+    def __iter__(self) -> Iterator[Any]:
+        for number, tree in enumerate(self._trees):
+            try:
+                item = self._read(tree)
+            except Mismatch as wrong:
+                raise BodyError(f"{self._name}{wrong.under(f'[{number}]')}") from None
+            yield item
+
+
+def decode_apart(cls: type[B], data: bytes, *members: str) -> tuple[B, list[Items]]:
+    """The body without these members of it, arrays that may be large, and each of these by itself."""
+    tree = java_json.loads(data)
+    apart = [_take_apart(cls, tree, member) for member in members]
+    return from_tree(cls, tree), apart
+
+
+def _take_apart(cls: Any, tree: Any, member: str) -> Items:
+    key, codec = _array(cls, member)
+    trees: list[Any] = []
+    if type(tree) is dict and type(tree.get(key)) is list:  # anything else the reader of the body refuses
+        trees = tree.pop(key)
+    return Items(f"{cls.__name__}: {key}", trees, codec.read)
+
+
+def encode_apart(body: object, member: str, trees: list[Any]) -> bytes:
+    """The body, with these items, as `to_tree` gave each, in the place of an array of it that is empty."""
+    tree = to_tree(body)
+    tree[_array(cast(Any, type(body)), member)[0]] = trees
+    return _dumps(tree, type(body))
 
 
 def to_tree(body: object) -> dict[str, Any]:
@@ -100,10 +144,25 @@ def _collection(origin: Any, arguments: tuple[Any, ...]) -> _Codec:
         return _mapping(*arguments)
     item = _codec(arguments[0])
     if origin is frozenset:
-        return _Codec(values.array_reader(item.read, frozenset), lambda items: [item.write(i) for i in sorted(items)])
+        order = _order(arguments[0])
+        return _Codec(
+            values.array_reader(item.read, frozenset), lambda items: [item.write(i) for i in sorted(items, key=order)]
+        )
     if origin is tuple:
         return _Codec(values.array_reader(item.read, tuple), lambda items: [item.write(i) for i in items])
     raise TypeError(f"{origin} has no JSON form")
+
+
+def _order(hint: Any) -> Convert | None:
+    """By what such items are sorted: the same as by themselves, but a dataclass compares its members slowly."""
+    return attrgetter(*(f.name for f in fields(hint))) if is_dataclass(hint) else None
+
+
+@functools.cache
+def _array(cls: Any, member: str) -> tuple[str, _Codec]:
+    """The key of a member that is an array, and how its items travel."""
+    key = next(f.metadata["key"] for f in fields(cls) if f.name == member)
+    return key, _codec(get_args(get_type_hints(cls, include_extras=True)[member])[0])
 
 
 def _mapping(key_hint: Any, value_hint: Any) -> _Codec:

@@ -24,7 +24,7 @@ from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.bodies.values import Mismatch, array_reader, integer_reader, read_str
 from sprocketmq.protocol.enums import TopicFilterType
 from sprocketmq.protocol.fields import INT, quoted
-from sprocketmq.protocol.record.compression import DEFAULT_LIMIT, compress, decompress
+from sprocketmq.protocol.record.compression import compress, decompress
 from sprocketmq.protocol.record.sysflag import CompressionType
 from sprocketmq.protocol.rocketmq_versions import V5_0_0
 
@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 _I32 = struct.Struct(">i")
 _BEST = 9
+#: As long as a frame may be: a registration that is not compressed cannot be longer.
+MAX_BYTES = 16 << 20
 _integer = integer_reader(INT)
 _texts = array_reader(read_str, tuple)
 
@@ -50,7 +52,7 @@ def encode_compressed(body: RegisterBrokerBody) -> bytes:
     return compress(b"".join(parts), CompressionType.ZLIB, _BEST)
 
 
-def decode_compressed(data: bytes, broker_version: int, limit: int = DEFAULT_LIMIT) -> RegisterBrokerBody:
+def decode_compressed(data: bytes, broker_version: int, limit: int = MAX_BYTES) -> RegisterBrokerBody:
     """`broker_version` is the request's; brokers before 5.0 send no mappings."""
     stream = _Stream(decompress(data, CompressionType.ZLIB, limit))
     version = decode(DataVersion, stream.text())

@@ -52,6 +52,10 @@ class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
         "topicQueueMappingDetailMap", default_factory=dict
     )
     mapping_data_version: DataVersion = wire("mappingDataVersion", default_factory=DataVersion)
+    #: Ours: where in the log topics were deleted, commit offset and store time; see `store.files.deleted_topics`.
+    deleted_topics: Mapping[str, tuple[Long, ...]] = wire(
+        "sprocketDeletedTopics", default_factory=dict, omit_empty=True
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

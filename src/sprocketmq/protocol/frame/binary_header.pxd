@@ -1,4 +1,4 @@
-# The C types of extblock.py.
+# The C types of binary_header.py.
 from sprocketmq.hot.octets cimport blank, i16, i32, put, put_i16, put_i32, seal, text
 
 import cython

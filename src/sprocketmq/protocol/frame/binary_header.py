@@ -135,7 +135,7 @@ def integer(p: Octets, at: int, end: int, bits: int) -> int:
     negative = end > at and p[at] == 0x2D
     if end > at and (p[at] == 0x2D or p[at] == 0x2B):
         at += 1
-    if at >= end or end - at > 19:
+    if at >= end or end - at > 19:  # compiled, `value` has 64 bits and no sign: nineteen digits cannot run over
         raise ValueError("not a number")
     value = 0
     for here in range(at, end):
@@ -149,7 +149,7 @@ def integer(p: Octets, at: int, end: int, bits: int) -> int:
         raise ValueError(f"over {bits} bits")
     if not negative:
         return value
-    return -value if value <= limit else -limit - 1
+    return -value if value <= limit else -limit - 1  # the least number has no positive of its own to be turned round
 
 
 def decimal(value: int) -> bytes:

@@ -1,4 +1,4 @@
-# The C types of frame.py.
+# The C types of decoder.py.
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.json_header cimport decode_json_header
 from sprocketmq.hot.octets cimport blank, cut, i16, i32, is_ascii, put, put_i16, put_i32, seal, text
@@ -6,11 +6,16 @@ from sprocketmq.hot.octets cimport blank, cut, i16, i32, is_ascii, put, put_i16,
 import cython
 
 
+cdef int _MAX_FIELDS, _MAX_NAME
+
+
 cdef class FrameDecoder:
     cdef Py_ssize_t _max_bytes
+    cdef Py_ssize_t _max_header
     cdef Py_ssize_t _wanted
     cdef bytearray _pending
     cdef readonly str failure
+    cdef readonly str passed_limit
 
     @cython.locals(commands=list)
     cpdef list feed(self, bytes data)
@@ -33,7 +38,7 @@ cdef Command decode_at(const unsigned char* p, Py_ssize_t at, Py_ssize_t end)
 @cython.locals(remark_length=Py_ssize_t, ext_at=Py_ssize_t, ext_length=Py_ssize_t, command=Command)
 cdef Command decode_binary_header(const unsigned char* p, Py_ssize_t at, Py_ssize_t end)
 
-@cython.locals(plain=bint, key_length=Py_ssize_t, value_at=Py_ssize_t, value_length=Py_ssize_t)
+@cython.locals(plain=bint, count=int, key_length=Py_ssize_t, value_at=Py_ssize_t, value_length=Py_ssize_t)
 cdef void check_block(const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except *
 
 cdef void check_text(const unsigned char* p, Py_ssize_t at, Py_ssize_t end) except *

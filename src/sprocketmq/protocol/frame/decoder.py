@@ -24,13 +24,17 @@ except ImportError:
 from sprocketmq.errors import FrameError
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.binary_header import encode_block
-from sprocketmq.protocol.frame.json_header import encode_json_header
+from sprocketmq.protocol.frame.json_header import MAX_EXT_FIELDS, MAX_EXT_NAME, encode_json_header
 
 if not cython.compiled:
     from sprocketmq.hot.octets import Octets, blank, cut, i16, i32, is_ascii, put, put_i16, put_i32, seal, text
     from sprocketmq.protocol.frame.json_header import decode_json_header
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024  # what Java peers accept by default
+
+MAX_HEADER_BYTES = 1024 * 1024  # far above any real one; servers take less of their peers
+#: Real requests have thirty fields at most, and names of thirty letters.
+_MAX_FIELDS, _MAX_NAME = MAX_EXT_FIELDS, MAX_EXT_NAME
 
 JSON = 0
 ROCKETMQ = 1
@@ -45,16 +49,24 @@ class FrameDecoder:
     next frame.
     """
 
-    def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_FRAME_BYTES, max_header: int = MAX_HEADER_BYTES) -> None:
         self._max_bytes = max_bytes
+        self._max_header = max_header
         self._pending = bytearray()
         self._wanted = 0
         self.failure: str | None = None
+        #: Which limit the failure is about, if any: "frames" or "headers".
+        self.passed_limit = ""
 
     @property
     def pending(self) -> int:
         """Bytes of a frame that has begun and is not whole yet."""
         return len(self._pending)
+
+    def drop(self) -> None:
+        """Forget the frame that has begun; nothing is read any more."""
+        self._pending = bytearray()
+        self.failure = "dropped"
 
     def feed(self, data: bytes) -> list[Command]:
         if self.failure is not None:
@@ -77,7 +89,7 @@ class FrameDecoder:
             return
         self._pending += data
         have = len(self._pending)
-        if have >= self._wanted:
+        if have >= self._wanted:  # a frame that comes in small pieces is not looked at again for each of them
             used = self._decode(self._pending, have, commands)
             del self._pending[:used]
 
@@ -88,9 +100,13 @@ class FrameDecoder:
         while have - at >= 4:
             length = i32(p, at)
             if length < 4 or length > self._max_bytes:
-                raise FrameError(f"frame length {length}")
+                self.passed_limit = "frames" if length > self._max_bytes and length >> 24 != 0x16 else ""
+                raise FrameError("TLS, which is not spoken here" if length >> 24 == 0x16 else f"frame length {length}")
             if have - at >= 8:
                 check_head(p, at + 4, length)
+                if i32(p, at + 4) & 0xFFFFFF > self._max_header:
+                    self.passed_limit = "headers"
+                    raise FrameError(f"header of {i32(p, at + 4) & 0xFFFFFF} bytes")
             self._wanted = 4 + length
             if have - at < self._wanted:
                 break
@@ -141,7 +157,7 @@ def decode_binary_header(p: Octets, at: int, end: int) -> Command:
     ext_length = i32(p, ext_at - 4)
     if ext_length < 0 or ext_length > end - ext_at:
         raise FrameError(f"ext fields of {ext_length} bytes in a header of {end - at}")
-    command = Command.__new__(Command)
+    command = Command.__new__(Command)  # compiled, nine assignments cost less than a constructor with as many arguments
     command.code = i16(p, at)
     command.language = p[at + 2]
     command.version = i16(p, at + 3)
@@ -159,13 +175,17 @@ def decode_binary_header(p: Octets, at: int, end: int) -> Command:
 
 
 def check_block(p: Octets, at: int, end: int) -> None:
-    """Every key and value lies inside the block and is UTF-8."""
-    plain = is_ascii(p, at, end)
+    """Every key and value lies inside the block and is UTF-8, and they are not too many."""
+    plain = is_ascii(p, at, end)  # one look at all of it, eight bytes at a time; nearly every header is
+    count = 0
     while at < end:
+        count += 1
+        if count > _MAX_FIELDS:
+            raise FrameError(f"more than {_MAX_FIELDS} ext fields")
         if end - at < 6:
             raise FrameError("ext field cut off")
         key_length = i16(p, at)
-        if key_length < 0 or key_length > end - at - 6:
+        if key_length < 0 or key_length > _MAX_NAME or key_length > end - at - 6:
             raise FrameError(f"ext key of {key_length} bytes")
         value_at = at + 6 + key_length
         value_length = i32(p, value_at - 4)

@@ -1,4 +1,4 @@
-# The C types of jsonheader.py.
+# The C types of json_header.py.
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.json_header_scan cimport scan_at
 from sprocketmq.hot.octets cimport cut

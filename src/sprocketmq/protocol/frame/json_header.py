@@ -27,6 +27,9 @@ if not cython.compiled:
 #: Far above any real header (properties end at 32 KB), and a bound on what parsing one may cost.
 MAX_JSON_HEADER_BYTES = 1024 * 1024
 
+#: Of one header, in either form; the length of a name is in bytes there and in characters here.
+MAX_EXT_FIELDS, MAX_EXT_NAME = 256, 255
+
 _INT32_LIMIT = 1 << 31
 _LANGUAGES = {language.name: language for language in LanguageCode}
 _LANGUAGE_NAMES = {int(language): language.name for language in LanguageCode}
@@ -83,6 +86,8 @@ def _text(fields: dict[str, Any], key: str) -> str | None:
 def _ext_fields(ext: object) -> dict[str, str]:
     if type(ext) is not dict:
         raise FrameError("JSON header: extFields is not an object")
+    if len(ext) > MAX_EXT_FIELDS or max(map(len, ext), default=0) > MAX_EXT_NAME:
+        raise FrameError(f"JSON header: more than {MAX_EXT_FIELDS} ext fields, or a name of more than {MAX_EXT_NAME}")
     for value in ext.values():
         if type(value) is not str:
             return {key: _ext_text(key, value) for key, value in ext.items() if value is not None}

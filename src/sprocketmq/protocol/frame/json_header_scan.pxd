@@ -1,4 +1,4 @@
-# The C types of jsonscan.py.
+# The C types of json_header_scan.py.
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.hot.octets cimport (
     blank, cut, i16, i32, is_utf8, plain_end, put, put_i16, put_i32, same, text,

@@ -161,7 +161,7 @@ class HeaderScan:
         if not self.copy(out, name_at):
             return False
         name_length = self.here - name_at
-        if name_length > 0x7FFF or self.pairs == MAX_PAIRS or self.has_name(out, name_at, name_length):
+        if name_length > 255 or self.pairs == MAX_PAIRS or self.has_name(out, name_at, name_length):
             return False
         put_i16(out, name_at - 2, name_length)
         value_at = self.here + 4

@@ -20,6 +20,7 @@ cpdef enum:
     BLANK_BYTES = 8
     FIXED_BYTES = 91
     PROPERTY_CRC_BYTES = 20
+    SECTOR_BYTES = 512
 
 cpdef enum:
     WHOLE = 0
@@ -76,6 +77,9 @@ cdef class RecordParts:
 
     @cython.locals(body_crc=int, here=Py_ssize_t, value=cython.uint, digit=int)
     cdef int check(self, const unsigned char* p) noexcept
+
+    @cython.locals(at=Py_ssize_t, past=cython.longlong, word=Py_ssize_t)
+    cdef bint has_hole(self, const unsigned char* p) noexcept
 
 
 @cython.locals(size=Py_ssize_t)

@@ -57,6 +57,7 @@ if not cython.compiled:
     BLANK_BYTES = 8
     FIXED_BYTES = 91  # a v1 record with two IPv4 hosts, and nothing in its body, topic and properties
     PROPERTY_CRC_BYTES = 20
+    SECTOR_BYTES = 512
 
     #: What check_record finds. Everything above BLANK is damage, and REASONS says which.
     WHOLE, BLANK, CUT_OFF, NO_MAGIC, WRONG_SIZE, WRONG_PARTS, WRONG_CRC, WRONG_PROPERTY_CRC, TORN = range(9)
@@ -68,7 +69,7 @@ REASONS = {
     WRONG_PARTS: "its parts do not add up to its size",
     WRONG_CRC: "the body's CRC differs",
     WRONG_PROPERTY_CRC: "the record's CRC differs",
-    TORN: "its properties end in zeros",
+    TORN: "its properties end in zeros, or have a sector of them",
 }
 
 _FIELDS = (
@@ -312,7 +313,7 @@ class RecordParts:
         body_crc = crc_of(p, self.body_at, self.body_end - self.body_at) & 0x7FFFFFFF
         if body_crc != i32(p, self.at + 8):
             return WRONG_CRC
-        if self.end > self.properties_at and p[self.end - 1] == 0:
+        if self.end > self.properties_at and (p[self.end - 1] == 0 or self.has_hole(p)):
             return TORN
         here = self.end - PROPERTY_CRC_BYTES
         if here < self.properties_at or not same(p, here, b"__CRC32#\x01", 0, 9):
@@ -323,6 +324,24 @@ class RecordParts:
                 return WRONG_PROPERTY_CRC
             value //= 10
         return WHOLE if p[here + 19] == 2 else WRONG_PROPERTY_CRC
+
+    def has_hole(self, p: Octets) -> bool:
+        """Whether a whole sector inside the properties holds zeros: power was cut before it came to the disk.
+
+        Where sectors begin is told by the record's place in the log. A part of one at the end is told by its last byte.
+        """
+        at = self.properties_at
+        past = (i64(p, self.at + 28) + at - self.at) % SECTOR_BYTES
+        if past:
+            at += SECTOR_BYTES - past
+        while at + SECTOR_BYTES <= self.end:
+            word = at
+            while word < at + SECTOR_BYTES and i64(p, word) == 0:
+                word += 8
+            if word == at + SECTOR_BYTES:
+                return True
+            at += SECTOR_BYTES
+        return False
 
 
 def check_record(buffer: Octets, at: int, end: int, check_crc: bool = True) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-# The C types of fieldwise.py.
+# The C types of fields.py.
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.hot.octets cimport i16, i32
 

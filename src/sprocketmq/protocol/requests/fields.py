@@ -46,6 +46,7 @@ class FieldwiseRequest:
                 self.read_fields(command._ext_fields or {})
         except ValueError:
             raise CommandError(f"{self.title}: {self.names[self.last]} is not a number it can be") from None
+        # A bit for each field, in a C long: no set of names is made to find out that nothing is missing.
         all_of_them = (1 << self.required) - 1
         if self.seen & all_of_them != all_of_them:
             missing = [self.names[number] for number in range(self.required) if not self.seen >> number & 1]
@@ -55,7 +56,7 @@ class FieldwiseRequest:
         p = block
         at, end = 0, len(block)
         while at < end:
-            name_end = at + 2 + i16(p, at)
+            name_end = at + 2 + i16(p, at)  # lengths were checked when the frame was decoded (decoder.py)
             value_at = name_end + 4
             value_end = value_at + i32(p, name_end)
             self.read_one(self.number_of(p, at + 2, name_end), p, value_at, value_end)

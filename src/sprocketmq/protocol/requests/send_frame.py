@@ -33,8 +33,8 @@ _MANY_MESSAGES = int(RequestCode.SEND_BATCH_MESSAGE)
 _LANGUAGE = int(LanguageCode.PYTHON)
 _VERSION = VERSION
 
-#: Given the fields and the body of a request: the same fields, and those of its signature.
-Sign = Callable[[Mapping[str, str], bytes | bytearray], Mapping[str, str]]
+#: Given the fields, the body and the code of a request: the same fields, and those of its signature.
+Sign = Callable[[Mapping[str, str], bytes | bytearray, int], Mapping[str, str]]
 
 
 class Payload:
@@ -108,7 +108,7 @@ class SendFrames:
         """The fields that a signature adds. What is signed is read from the bytes that travel."""
         fields = decode_block(self._head(payload, b"", 0, 0)[FIXED_BYTES:])
         assert self._sign is not None
-        signed = self._sign(fields, payload.body)
+        signed = self._sign(fields, payload.body, payload.code)
         added = [(name, value) for name, value in signed.items() if name not in fields]
         return encode_block([part.encode() for pair in added for part in pair])
 

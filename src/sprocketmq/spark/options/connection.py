@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sprocketmq.client.blocking.connection import BlockingCluster
-from sprocketmq.client.options import ClientOptions, Credentials
+from sprocketmq.client.options import ClientOptions, Credentials, tls_context
 from sprocketmq.errors import ConfigError
 from sprocketmq.protocol.names import with_namespace
 from sprocketmq.spark.options.options import OptionError, Options
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 CONNECTION_OPTIONS = (
     "nameserver", "namesrvAddr", "group", "namespace", "accessKey", "secretKey", "securityToken", "tls", "tlsCaFile",
-    "tlsCertFile", "tlsKeyFile", "tlsVerify", "requestTimeoutMs", "fetchOffset.numRetries",
-    "fetchOffset.retryIntervalMs",
+    "tlsCertFile", "tlsKeyFile", "tlsKeyPassword", "tlsVerify", "tlsCheckHostname", "requestTimeoutMs",
+    "fetchOffset.numRetries", "fetchOffset.retryIntervalMs",
 )  # fmt: skip
 
 
@@ -26,18 +27,15 @@ class Tls:
     ca_file: str | None
     cert_file: str | None
     key_file: str | None
-    verify: bool
+    key_password: str = field(default="", repr=False)
+    verify: bool = True
+    check_hostname: bool = True
 
     def context(self) -> ssl.SSLContext:
-        import ssl
-
-        found = ssl.create_default_context(cafile=self.ca_file)
-        if not self.verify:
-            found.check_hostname = False
-            found.verify_mode = ssl.CERT_NONE
-        if self.cert_file:
-            found.load_cert_chain(self.cert_file, self.key_file)
-        return found
+        return tls_context(
+            ca=self.ca_file, cert=self.cert_file, key=self.key_file, key_password=self.key_password,
+            verify=self.verify, check_hostname=self.check_hostname,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,6 +73,12 @@ class Connect:
             (options.integer("fetchOffset.retryIntervalMs", 100, least=0) or 0) / 1000,
         )
 
+    @classmethod
+    def to(cls, nameserver: str, given: Mapping[str, str] | None = None) -> Connect:
+        """For what a job asks itself, with those options of its source or sink that are of a connection."""
+        known = {name: value for name, value in (given or {}).items() if name in CONNECTION_OPTIONS}
+        return cls.of(Options({**known, "nameserver": nameserver}, CONNECTION_OPTIONS))
+
     def open(self) -> BlockingCluster:
         keys = Credentials(self.access_key, self.secret_key, self.security_token) if self.access_key else None
         options = ClientOptions(
@@ -93,9 +97,10 @@ class Connect:
 
 def _tls(options: Options) -> Tls | None:
     if not options.boolean("tls", False):
-        options.refuse(("tlsCaFile", "tlsCertFile", "tlsKeyFile"), "needs the option 'tls' true")
+        options.refuse(("tlsCaFile", "tlsCertFile", "tlsKeyFile", "tlsKeyPassword"), "needs the option 'tls' true")
         return None
     return Tls(
         options.text("tlsCaFile"), options.text("tlsCertFile"), options.text("tlsKeyFile"),
-        options.boolean("tlsVerify", True),
+        options.text("tlsKeyPassword") or "", options.boolean("tlsVerify", True),
+        options.boolean("tlsCheckHostname", True),
     )  # fmt: skip

@@ -8,7 +8,7 @@
     commitLocation                     where commit records are kept; beside the query's checkpoint unless given
     batchBytes        524288           messages of one queue are sent together up to this size
     batchRows         4096             and this number
-    sendTimeoutMs     120000           how long a task waits for a silent broker
+    sendTimeoutMs     120000           how long a task waits for a silent broker, or for one to say SEND_OK
     topicQueues       4                queues of a topic that is made by being written to
     maxRowsPerSecond                   of each task
     and the options of a connection: accessKey, secretKey, tls..., see source_options

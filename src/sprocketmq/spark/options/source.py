@@ -24,7 +24,7 @@ pollTimeoutMs                       120000              how long a task waits fo
 kafkaConsumer.pollTimeoutMs                             the same, for those who come from Kafka
 fetchOffset.numRetries, fetchOffset.retryIntervalMs   10, 100   for offsets and routes; the interval doubles
 accessKey, secretKey, securityToken                     ACL
-tls, tlsCaFile, tlsCertFile, tlsKeyFile, tlsVerify      TLS
+tls, tlsCaFile, tlsCertFile, tlsKeyFile, tlsKeyPassword, tlsVerify, tlsCheckHostname      TLS
 namespace                                               of topics and groups
 """
 

@@ -14,7 +14,7 @@ def lag_rows(source: Input, groups: tuple[str, ...]) -> list[dict[str, Any]]:
     if source.store is not None:
         return _from_store(source.store, groups)
     if source.nameserver is not None:
-        return _from_cluster(source.nameserver, source.topics, groups)
+        return _from_cluster(Connect.to(source.nameserver, source.options), source.topics, groups)
     return []
 
 
@@ -36,14 +36,14 @@ def _from_store(store: str, groups: tuple[str, ...]) -> list[dict[str, Any]]:
     return rows
 
 
-def _from_cluster(nameserver: str, topics: tuple[str, ...], groups: tuple[str, ...]) -> list[dict[str, Any]]:
+def _from_cluster(connect: Connect, topics: tuple[str, ...], groups: tuple[str, ...]) -> list[dict[str, Any]]:
     rows = []
-    with Connect((nameserver,)).open() as cluster:
+    with connect.open() as cluster:
         for topic in topics:
-            queues = cluster.route(topic).read_queues
+            queues = cluster.route(connect.full_name(topic)).read_queues
             ends = {queue: offsets.max_offset(cluster, queue) for queue in queues}
             for group in groups:
-                found = {queue: offsets.committed(cluster, group, queue) for queue in queues}
+                found = {queue: offsets.committed(cluster, connect.full_name(group), queue) for queue in queues}
                 pairs = [(offset, ends[queue]) for queue, offset in found.items() if offset is not None]
                 if pairs:
                     rows.append(_row(group, topic, pairs))

@@ -10,17 +10,15 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
-from sprocketmq.spark.pipeline.charts import areas, bars
+from sprocketmq.theme import tokens
+from sprocketmq.theme.charts import areas, bars
+from sprocketmq.theme.numbers import size_text
 
 Rows = list[dict[str, Any]]
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #5d6875; --line: #d8dde4; --paper: #fff; --accent: #2468b2;
-        --bad: #b3261e }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --soft: #9aa5b2; --line: #333b46; --paper: #14181e;
-        --accent: #6ea8e8; --bad: #f2786f } }
 * { box-sizing: border-box }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto;
+body { font: var(--text); color: var(--ink); background: var(--paper); margin: 2rem auto;
        max-width: 62rem; padding: 0 1rem }
 h1 { font-size: 1.6rem; margin: 0 } h2 { font-size: 1.1rem; margin: 2.2rem 0 .2rem }
 p { color: var(--soft); margin: .2rem 0 .6rem }
@@ -39,9 +37,19 @@ svg { width: 100%; height: auto; display: block } svg text { fill: var(--soft) }
 .bar span { flex: 0 0 34%; overflow-wrap: anywhere }
 .bar i { height: 1rem; border-radius: 2px; background: var(--accent) }
 @media (max-width: 600px) { body { margin: 1rem auto } .wide { display: none } .narrow { display: block } }
-@media print { body { margin: 0; max-width: none; font-size: 10pt } nav { display: none }
-               section { break-inside: avoid }
-               .wide { display: block } .narrow { display: none } .bar i, path { print-color-adjust: exact } }
+@page { margin: 14mm 12mm }
+@media print {
+  body { margin: 0; padding: 0 1px; max-width: none; font-size: 9pt } h2 { margin-top: 1.4rem }
+  nav, a[download] { display: none } .wide { display: block } .narrow { display: none }
+  h2, section > p { break-after: avoid } svg, .bars, tr, .figures { break-inside: avoid }
+  .frame { overflow: visible } thead { display: table-header-group }
+  tbody tr:first-child, tbody tr:nth-last-child(2) { break-after: avoid }
+  th, td { white-space: normal; overflow-wrap: anywhere; padding: .15rem .7rem .15rem 0 }
+  td.n, td.t { white-space: nowrap } th { overflow-wrap: normal } td.n, th.n { padding-right: .7rem }
+  .figures { grid-template-columns: repeat(7, 1fr); gap: .4rem; margin: .8rem 0; font-size: 8pt }
+  .figures div { padding: .4rem .5rem } .figures b { font-size: 11pt }
+  .bar { padding: 0 } .bar i { height: .8rem; print-color-adjust: exact }
+}
 """
 #: Name of a table: heading, what it shows, and what it means when there is nothing to show.
 _SECTIONS = {
@@ -70,6 +78,8 @@ _HEADS = {
     "handledP50": "handled p50 ms", "handledP99": "handled p99 ms", "origin": "from topic",
 }  # fmt: skip
 _SIZES = ("bytes", "largest")
+#: The class of a column, by what all of its values are: numbers, times.
+_KINDS: dict[str, tuple[type, ...]] = {" class=n": (int, float), " class=t": (datetime,)}
 
 
 def page(title: str, tables: dict[str, Rows], source: str = "") -> str:
@@ -79,7 +89,7 @@ def page(title: str, tables: dict[str, Rows], source: str = "") -> str:
     links = "".join(f'<a href="#{name}">{heading}</a>' for name, (heading, _, _) in _SECTIONS.items())
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(title)} - SprocketMQ report</title>"
-        f'<meta name=viewport content="width=device-width, initial-scale=1"><style>{_STYLE}</style>'
+        f'<meta name=viewport content="width=device-width, initial-scale=1"><style>{tokens()}{_STYLE}</style>'
         f"<h1>{escape(title)}</h1><p>{escape(about)}</p><nav>{links}</nav>{_figures(tables)}{sections}</html>\n"
     )
 
@@ -136,7 +146,7 @@ def _shown(name: str, rows: Rows) -> str:
         return bars([(_bound(row["upTo"]), float(row["messages"])) for row in rows])
     if name == "hot_keys":
         return bars([(f"{row['key']} ({row['topic']})", float(row["messages"])) for row in rows])
-    return _table(rows)
+    return _table(_SECTIONS[name][0], rows)
 
 
 def _throughput(rows: Rows) -> str:
@@ -151,25 +161,22 @@ def _bound(limit: int) -> str:
     return "larger" if limit >= 1 << 40 else f"up to {size_text(limit)}"
 
 
-def size_text(count: int) -> str:
-    """`6.7 MB`, and powers of two whole: `4 KiB`."""
-    if count >= 1024 and count & (count - 1) == 0:
-        return f"{count >> 20:,} MiB" if count >= 1 << 20 else f"{count >> 10:,} KiB"
-    power = min(4, (len(str(count)) - 1) // 3)
-    return f"{count} B" if not power else f"{count / 1000**power:.3g} {' kMGT'[power]}B"
-
-
-def _table(rows: Rows) -> str:
+def _table(label: str, rows: Rows) -> str:
     names = list(rows[0])
-    numbers = {name for name in names if all(isinstance(row[name], int | float) for row in rows)}
+    kinds = {name: kind for kind, types in _KINDS.items() for name in names if _all(rows, name, types)}
 
     def cells(tag: str, values: list[tuple[str, str]]) -> str:
-        parts = (f"<{tag}{' class=n' if name in numbers else ''}>{escape(text)}</{tag}>" for name, text in values)
+        parts = (f"<{tag}{kinds.get(name, '')}>{escape(text)}</{tag}>" for name, text in values)
         return f"<tr>{''.join(parts)}</tr>"
 
     body = "".join(cells("td", [(name, _text(name, row[name])) for name in names]) for row in rows)
     heads = cells("th", [(name, _HEADS.get(name, name)) for name in names])
-    return f"<div class=frame><table>{heads}{body}</table></div>"
+    frame = f'<div class=frame tabindex=0 role=region aria-label="{label}">'  # who has no mouse scrolls it too
+    return f"{frame}<table><thead>{heads}</thead><tbody>{body}</tbody></table></div>"
+
+
+def _all(rows: Rows, name: str, types: tuple[type, ...]) -> bool:
+    return all(isinstance(row[name], types) for row in rows)
 
 
 def _text(name: str, value: Any) -> str:

@@ -8,6 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from sprocketmq.protocol.names import without_namespace
 from sprocketmq.spark.options.connection import Connect
 from sprocketmq.spark.options.options import OptionError
 from sprocketmq.spark.pipeline.inputs import Input
@@ -28,9 +29,10 @@ def query(
     nameserver: str | None = None,
     store: str | None = None,
     archive: str | None = None,
+    options: dict[str, str] | None = None,
 ) -> DataFrame:
     """The result of `sql`; the tables it names are the topics there are. `text` is the body as a string."""
-    tables = _tables(sql, nameserver, store, archive)
+    tables = _tables(sql, nameserver, store, archive, options or {})
     columns = () if archive is not None else columns_of(sql)  # Parquet files know which columns a query needs
     try:
         return _run(spark, sql, tables, columns)
@@ -46,11 +48,13 @@ def _run(spark: SparkSession, sql: str, tables: dict[str, Input], columns: tuple
     return spark.sql(sql)
 
 
-def _tables(sql: str, nameserver: str | None, store: str | None, archive: str | None) -> dict[str, Input]:
+def _tables(
+    sql: str, nameserver: str | None, store: str | None, archive: str | None, options: dict[str, str]
+) -> dict[str, Input]:
     """The topics that a query mentions; `messages` is no topic of a cluster, which is read by topics."""
     mentioned = _words(sql)
-    found = mentioned & set(_topics(nameserver, store, archive))
-    tables = {topic: Input(nameserver, store, archive, topics=(topic,)) for topic in sorted(found)}
+    found = mentioned & set(_topics(nameserver, store, archive, options))
+    tables = {topic: Input(nameserver, store, archive, (topic,), options=options) for topic in sorted(found)}
     if ALL in mentioned and nameserver is None:
         tables[ALL] = Input(None, store, archive)
     return tables
@@ -76,10 +80,11 @@ def _with_text(frame: DataFrame) -> DataFrame:
     return frame.withColumn("text", f.col("body").cast("string")) if "body" in frame.columns else frame
 
 
-def _topics(nameserver: str | None, store: str | None, archive: str | None) -> list[str]:
+def _topics(nameserver: str | None, store: str | None, archive: str | None, options: dict[str, str]) -> list[str]:
     if nameserver is not None:
-        with Connect((nameserver,)).open() as cluster:
-            return cluster.topics()
+        connect = Connect.to(nameserver, options)
+        with connect.open() as cluster:
+            return [without_namespace(connect.namespace, name) for name in cluster.topics()]
     if store is not None:
         from sprocketmq.store.view import open_source
         from sprocketmq.store.view.listing import list_topics

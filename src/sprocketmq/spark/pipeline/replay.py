@@ -48,7 +48,7 @@ def replay(
 
 
 def _send(frame: DataFrame, nameserver: str, topic: str, rate: int | None, options: dict[str, str]) -> None:
-    queues = _queue_count(nameserver, topic)
+    queues = _queue_count(Connect.to(nameserver, options), topic)
     queue = [f.col(name) for name in ("topic", "brokerName", "queueId")]
     tasks = 1 if rate is not None else min(queues, 8)  # a rate holds for one task
     ordered = frame.repartition(tasks, f.col("queueId") % queues).sortWithinPartitions(*queue, "queueOffset")
@@ -63,10 +63,10 @@ def _target_queue(queues: int) -> Column:
     return (f.col("queueId") % queues).alias("queueId")
 
 
-def _queue_count(nameserver: str, topic: str) -> int:
-    with Connect((nameserver,)).open() as cluster:
+def _queue_count(connect: Connect, topic: str) -> int:
+    with connect.open() as cluster:
         try:
-            route = cluster.route_to_send(topic)
+            route = cluster.route_to_send(connect.full_name(topic))
         except NoRoute:
             return 1
         return min((count for count in route.write_counts.values() if count), default=1)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -38,6 +41,7 @@ class PipelineError(SprocketError):
     """A job that could not be done, in one line."""
 
 
+_NO_JAVA = "Spark needs Java 17 or newer"
 #: What a format needs of the session, beside its package.
 _FORMAT_CONF = {
     "delta": {
@@ -61,6 +65,7 @@ def open_session(
 
     A table format brings the settings it needs, and its package unless `packages` names one.
     """
+    _need_java()
     _set_environment(master)
     builder = SparkSession.builder.appName(name)
     packages = packages or package_of(format)
@@ -70,7 +75,29 @@ def open_session(
         builder = builder.config(key, value)
     if master is not None:
         builder = builder.master(master)
-    return register(builder.getOrCreate())
+    try:
+        return register(builder.getOrCreate())
+    except BaseException:
+        _end_launched()
+        raise
+
+
+def _need_java() -> None:
+    """Spark's launcher fails with three lines of its own, none of which says what is missing."""
+    home = os.environ.get("JAVA_HOME")
+    is_running = SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ
+    if not is_running and shutil.which(f"{home}/bin/java" if home else "java") is None:
+        where = f"JAVA_HOME={home}" if home else "the PATH"
+        raise PipelineError(f"{_NO_JAVA}, and {where} has none (Debian: apt-get install openjdk-17-jre-headless)")
+
+
+def _end_launched() -> None:
+    """A JVM that nobody waited for would stay for ever: PySpark has removed the file by which it tells its port."""
+    if SparkContext._gateway is not None:
+        return
+    for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+        if b"pyspark-shell" in Path(f"/proc/{child}/cmdline").read_bytes():
+            os.kill(int(child), signal.SIGTERM)
 
 
 def launch_jvm(master: str, conf: Mapping[str, str], log: Path) -> None:
@@ -94,12 +121,20 @@ def _set_environment(master: str | None) -> None:
 @contextmanager
 def clean_errors() -> Iterator[None]:
     """Spark's errors as one line: what our side said when it was ours, else the first line of Spark's own."""
+    logging.root.addFilter(_is_no_interrupt)
     try:
         yield
     except PySparkException as error:
         raise PipelineError(explain(str(error))) from None
     except Py4JJavaError as error:  # what Spark throws before it has parsed anything, a format that it does not know
         raise PipelineError(explain(str(error.java_exception).partition(": ")[2])) from None
+    finally:
+        logging.root.removeFilter(_is_no_interrupt)
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """py4j logs the traceback of a ^C that comes while it waits; whoever typed it knows."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], KeyboardInterrupt)
 
 
 def run_to_end(start: Callable[[], StreamingQuery], limit: int | None = None) -> list[Any]:
@@ -138,5 +173,7 @@ def explain(text: str) -> str:
     """What a person has to know out of an error that crossed several processes."""
     if found := _OURS.findall(text):
         return str(found[-1][1]).strip()
+    if "JAVA_GATEWAY_EXITED" in text:
+        return f"Java has not started, for a reason that it says above; {_NO_JAVA}"
     first = next((line for line in text.splitlines() if line.strip()), "Spark failed without a reason")
     return re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", first.strip())

@@ -12,13 +12,13 @@ from pyspark.sql.types import StructType
 
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.compat import PushFilters
-from sprocketmq.spark.one_line import one_line
 from sprocketmq.spark.options.source import SourceOptions
 from sprocketmq.spark.read.plan import Offsets, clamp, find_losses, ranges_between, report_loss, split_ranges
 from sprocketmq.spark.read.positions import Positions
 from sprocketmq.spark.read.pushdown import Narrowing, narrow
 from sprocketmq.spark.read.task import RangePartition, read_range
 from sprocketmq.spark.schema import check_schema
+from sprocketmq.spark.short_errors import one_line
 from sprocketmq.store.view.store import FOREVER
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from pyspark.sql.types import StructType
 
 from sprocketmq.client.blocking.connection import BlockingCluster
 from sprocketmq.spark.compat import HAS_ADMISSION_CONTROL, ReadAllAvailable, SupportsTriggerAvailableNow
-from sprocketmq.spark.one_line import one_line
 from sprocketmq.spark.options.source import SourceOptions
 from sprocketmq.spark.read.plan import (
     Offsets,
@@ -37,6 +36,7 @@ from sprocketmq.spark.read.plan import (
 from sprocketmq.spark.read.positions import Positions
 from sprocketmq.spark.read.task import RangePartition, read_range
 from sprocketmq.spark.schema import check_schema
+from sprocketmq.spark.short_errors import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,4 +1,4 @@
-# The C types of cells.py.
+# The C types of arrow_cells.py.
 from sprocketmq.hot.octets cimport le32, le64
 
 import cython

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterable
 
 from sprocketmq.client.blocking.connection import BlockingCluster, BlockingConnection
-from sprocketmq.client.blocking.ordered_requests import OrderedRequest, Pipeline
+from sprocketmq.client.blocking.ordered_requests import SAFE, STORED, OrderedRequest, Pipeline, may_pass
 from sprocketmq.client.cluster.requests import check, request
 from sprocketmq.client.errors import ClientError
 from sprocketmq.client.producer.transactions import TransactionState
@@ -34,6 +34,10 @@ from sprocketmq.spark.options.sink import SinkOptions
 from sprocketmq.spark.write.commit_records import CommitRecords, HalfMessage
 
 _FOREVER_MS = (1 << 62) - 1
+_PAUSE_S = 0.1
+#: A slave refuses the end of a transaction with the code by which a master says that it has no slave: after a commit
+#: both are doubts, and whether the message is visible settles them. A half that was not rolled back is dropped in time.
+_DONE = {TransactionState.COMMIT: SAFE, TransactionState.ROLLBACK: STORED}
 
 
 class BatchCommit:
@@ -78,8 +82,9 @@ class BatchCommit:
                 self._end(messages, TransactionState.COMMIT, patience=0)
                 return
             except ClientError as error:
-                if not error.retriable or time.monotonic() > deadline:
+                if not may_pass(error) or time.monotonic() > deadline:
                     raise
+            time.sleep(_PAUSE_S)
             self._cluster.close()
             messages = [one for one in messages if not self.is_visible(one)]
 
@@ -92,7 +97,7 @@ class BatchCommit:
         pipeline = Pipeline(self._cluster, patience, width=256)
         for number, message in enumerate(messages):
             header = self._header(message, state)
-            pipeline.submit(_EndTransaction(number, message.queue, header))
+            pipeline.submit(_EndTransaction(number, message.queue, header, _DONE[state]))
         pipeline.flush()
 
     def _header(self, message: HalfMessage, state: TransactionState) -> EndTransactionRequestHeader:
@@ -113,8 +118,10 @@ class _EndTransaction(OrderedRequest):
 
     __slots__ = ("_header", "_queue")
 
-    def __init__(self, key: int, queue: MessageQueue, header: EndTransactionRequestHeader) -> None:
-        super().__init__(key)
+    def __init__(
+        self, key: int, queue: MessageQueue, header: EndTransactionRequestHeader, done_codes: frozenset[int]
+    ) -> None:
+        super().__init__(key, done_codes)
         self._queue, self._header = queue, header
 
     def address(self, cluster: BlockingCluster) -> str:

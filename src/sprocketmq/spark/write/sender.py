@@ -15,6 +15,7 @@ from collections.abc import Callable
 from sprocketmq.client.blocking.connection import BlockingCluster, BlockingConnection
 from sprocketmq.client.blocking.ordered_requests import OrderedRequest, Pipeline
 from sprocketmq.client.cluster.route import AUTO_CREATE_TOPIC, Route
+from sprocketmq.client.errors import NoRoute
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -24,9 +25,14 @@ from sprocketmq.spark.write.batches import QueueBatch, TopicBatches
 from sprocketmq.spark.write.rows import BadRow, EntryFill
 
 HALF = 0x4
+_ELECTING_S = 0.1
 
 #: Told where a message was stored, and what the broker said.
 Stored = Callable[[MessageQueue, Command], None]
+
+
+class BetweenMasters(NoRoute):
+    """The brokers of a topic are there, and elect who takes messages."""
 
 
 class RowSender:
@@ -40,7 +46,8 @@ class RowSender:
         self._topics: dict[str, TopicBatches] = {}
         self._frames: dict[MessageQueue, SendFrames] = {}
         self._turns: dict[str, int] = {}
-        self._first_turn = random.randrange(1 << 16)  # tasks that begin together begin with different queues
+        # Tasks that begin together begin with different queues.
+        self._first_turn = random.randrange(1 << 16)  # noqa: S311
 
     def send(self, rows: EntryFill, row: int, end: int) -> None:
         """Take rows; they are on their way when their batch is full, and stored when `flush` returns."""
@@ -81,7 +88,14 @@ class RowSender:
         return queues[turn % len(queues)]
 
     def _route(self, topic: str) -> Route:
-        return route_to_send(self._cluster, topic, self._options.topic_queues)
+        deadline = time.monotonic() + self._options.patience
+        while True:
+            try:
+                return route_to_send(self._cluster, topic, self._options.topic_queues)
+            except BetweenMasters:
+                if time.monotonic() >= deadline:
+                    raise
+            time.sleep(_ELECTING_S)
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
@@ -142,7 +156,12 @@ class SendRows(OrderedRequest):
 
 
 def route_to_send(cluster: BlockingCluster, topic: str, topic_queues: int) -> Route:
+    """Raises BetweenMasters, which passes, or BadRow for a topic that nobody may write to."""
     route = cluster.route_to_send(topic, topic_queues)
+    if not route.write_queues and any(route.write_counts.values()):
+        route = cluster.route(topic, fresh=True)
+        if not route.write_queues and any(route.write_counts.values()):
+            raise BetweenMasters(topic, "its brokers have no master now")
     if not route.write_queues:
         raise BadRow(f"no broker takes messages for {topic}")
     return route

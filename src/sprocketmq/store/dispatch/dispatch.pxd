@@ -3,12 +3,15 @@ from sprocketmq.hot.octets cimport cut, i32, i64, is_ascii, same, text
 from sprocketmq.protocol.record.record cimport FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
 from sprocketmq.protocol.record.record cimport RecordParts
 from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
+from sprocketmq.store.files.bad_pages cimport BadPages
 from sprocketmq.store.index.cursor cimport IndexCursor
 from sprocketmq.hot.memory cimport as_int32, ascii_hash, pointer
 from sprocketmq.store.dispatch.property_scan cimport PropertyScan
 from sprocketmq.store.queue.cursor cimport QueueCursor, is_tearable
 
 import cython
+
+cdef BadPages BAD_PAGES
 
 
 cdef class Dispatcher:
@@ -20,6 +23,8 @@ cdef class Dispatcher:
     cdef public object on_dispatch
     cdef public object extend
     cdef public int mending
+    cdef readonly dict held
+    cdef public object on_hold
     cdef object _open_queue
     cdef RecordParts _layout
     cdef QueueCursor _last
@@ -39,10 +44,16 @@ cdef class Dispatcher:
 
     cdef void share(self, bytes properties) noexcept
 
-    @cython.locals(kind=int, tags_code=cython.longlong, in_entry=cython.longlong)
+    @cython.locals(kind=int)
     cdef int dispatch(
         self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t own_end, Py_ssize_t end,
         long long commit_offset, int size, int sys_flag, long long queue_offset, long long store_timestamp,
+    ) except -1
+
+    @cython.locals(tags_code=cython.longlong)
+    cdef int enter(
+        self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long commit_offset,
+        int size, long long queue_offset, long long store_timestamp,
     ) except -1
 
     @cython.locals(tags_code=cython.longlong)

@@ -3,7 +3,8 @@
 
 Records are dispatched in the order of the log, each to its ConsumeQueue and then to the index. Dispatching a record
 twice changes nothing, so recovery may begin early. After a crash it is `mending`: an entry that the power cut may have
-torn is compared with its record. A record of a topic that was deleted since is in the index alone.
+torn is compared with its record. A record of a topic that was deleted since is in the index alone. A queue whose file
+cannot be written is `held`: its records are noted, and those of other queues go on.
 
     transaction bits     queue   index
     none, committed      yes     yes
@@ -21,9 +22,10 @@ try:
 except ImportError:
     from sprocketmq.hot import shadow as cython
 
-from sprocketmq.errors import MessageIllegal
+from sprocketmq.errors import MessageIllegal, QueueUnwritable, StoreError
 from sprocketmq.protocol.record.record import RecordParts
 from sprocketmq.store.dispatch.property_scan import PropertyScan
+from sprocketmq.store.files.bad_pages import BAD_PAGES
 from sprocketmq.store.index.cursor import IndexCursor
 from sprocketmq.store.queue.cursor import QueueCursor, is_tearable
 
@@ -33,8 +35,12 @@ if not cython.compiled:
     from sprocketmq.protocol.record.record import FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
     from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
+#: Records that may wait for one queue.
+MAX_HELD = 1_000_000
+
 OpenQueue = Callable[[str, int], QueueCursor]
 OnDispatch = Callable[[str, int, int, int, int, bytes], object]
+OnHold = Callable[[QueueCursor, QueueUnwritable], object]
 Extend = Callable[[QueueCursor, int, int, bytes], int]
 
 
@@ -53,6 +59,9 @@ class Dispatcher:
         self.on_dispatch: OnDispatch | None = None
         self.extend: Extend | None = None
         self.mending = 0  # else the size of a queue file
+        #: By queue, the records that wait for its file: commit offset, size, store time.
+        self.held: dict[QueueCursor, list[tuple[int, int, int]]] = {}
+        self.on_hold: OnHold | None = None
         self._open_queue = open_queue
         self._layout = RecordParts()
         self._found = PropertyScan()
@@ -84,11 +93,10 @@ class Dispatcher:
                 kind = layout.check(p)
             if kind == WHOLE and i64(p, at + 28) != base + at:
                 kind = NO_MAGIC  # a record of another place: left over, not written here
-            if kind != WHOLE:
-                return kind
-            cursor = self.queue_of(p, base + at)
+            cursor = self.queue_of(p, base + at) if kind == WHOLE else None
+            BAD_PAGES.check()
             if cursor is None:
-                return WRONG_PARTS
+                return WRONG_PARTS if kind == WHOLE else kind
             self.dispatch(
                 cursor, p, layout.properties_at, layout.properties_end, layout.properties_end, base + at, layout.size,
                 layout.sys_flag, i64(p, at + 20), i64(p, layout.store_time_at),
@@ -132,22 +140,58 @@ class Dispatcher:
         self._found.scan(p, at, own_end)
         if own_end < end:
             self._found.follow(self._shared, own_end)
+        BAD_PAGES.check()
         self.store_timestamp = store_timestamp
         if kind == 0 or kind == TRANSACTION_COMMIT:
             if commit_offset < cursor.deleted_below and store_timestamp <= cursor.deleted_until:
                 pass  # its topic was deleted since
             elif self.mending != 0 and queue_offset < cursor.max_offset:
                 self.mend(cursor, p, at, end, commit_offset, size, queue_offset, store_timestamp)
-            elif self.belongs(cursor, queue_offset, commit_offset + size):
-                tags_code = self.tags_code(cursor, p, store_timestamp)
-                cursor.put(commit_offset, size, self.in_entry(cursor, p, at, end, tags_code, store_timestamp))
-                cursor.store_timestamp = store_timestamp
-                if cursor.watched and self.on_dispatch is not None:
-                    self.on_dispatch(
-                        cursor.topic, cursor.queue_id, cursor.max_offset, tags_code, store_timestamp, cut(p, at, end)
-                    )
+            elif cursor.held:
+                self.wait(cursor, commit_offset, size, store_timestamp)
+            else:
+                try:
+                    self.enter(cursor, p, at, end, commit_offset, size, queue_offset, store_timestamp)
+                except QueueUnwritable as error:
+                    self.hold(cursor, commit_offset, size, store_timestamp, error)
         if self.index is not None and kind != TRANSACTION_ROLLBACK:
             self.dispatch_keys(cursor, p, commit_offset, store_timestamp)
+        BAD_PAGES.check_write()
+
+    def enter(
+        self, cursor: QueueCursor, p: Pointer, at: int, end: int, commit_offset: int, size: int, queue_offset: int,
+        store_timestamp: int,
+    ) -> None:  # fmt: skip
+        """Write the record's entry, when it is the queue's next."""
+        if self.belongs(cursor, queue_offset, commit_offset + size):
+            tags_code = self.tags_code(cursor, p, store_timestamp)
+            cursor.put(commit_offset, size, self.in_entry(cursor, p, at, end, tags_code, store_timestamp))
+            cursor.store_timestamp = store_timestamp
+            if cursor.watched and self.on_dispatch is not None:
+                self.on_dispatch(
+                    cursor.topic, cursor.queue_id, cursor.max_offset, tags_code, store_timestamp, cut(p, at, end)
+                )
+
+    def hold(
+        self, cursor: QueueCursor, commit_offset: int, size: int, store_timestamp: int, error: QueueUnwritable
+    ) -> None:
+        """From this record on the queue's entries wait: they are written in their order, or not at all."""
+        cursor.held = True
+        self.held[cursor] = [(commit_offset, size, store_timestamp)]
+        if self.on_hold is not None:
+            self.on_hold(cursor, error)
+
+    def wait(self, cursor: QueueCursor, commit_offset: int, size: int, store_timestamp: int) -> None:
+        """A master refuses what comes for the queue; a slave cannot."""
+        waiting = self.held[cursor]
+        if len(waiting) >= MAX_HELD:
+            raise StoreError(f"{len(waiting)} messages wait for queue {cursor.queue_id} of {cursor.topic}")
+        waiting.append((commit_offset, size, store_timestamp))
+
+    def release(self, cursor: QueueCursor) -> list[tuple[int, int, int]]:
+        """The queue takes entries again, first those that waited: the caller has them dispatched."""
+        cursor.held = False
+        return self.held.pop(cursor)
 
     def mend(
         self, cursor: QueueCursor, p: Pointer, at: int, end: int, commit_offset: int, size: int, queue_offset: int,

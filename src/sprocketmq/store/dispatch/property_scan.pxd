@@ -1,4 +1,4 @@
-# The C types of propertyscan.py.
+# The C types of property_scan.py.
 from sprocketmq.hot.octets cimport find, same
 
 import cython

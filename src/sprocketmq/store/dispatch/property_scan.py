@@ -36,7 +36,7 @@ class PropertyScan:
             stop = find(p, _PROPERTY_END, at, end)
             if stop < 0:
                 stop = end
-            if stop - at > 5:
+            if stop - at > 5:  # no name that counts has fewer letters, and `note` may read as many
                 self.note(p, at, stop)
             at = stop + 1
 
@@ -64,7 +64,7 @@ class PropertyScan:
         return False
 
     def note(self, p: Pointer, at: int, stop: int) -> None:
-        first = p[at]
+        first = p[at]  # most properties are somebody's own: one byte tells so before four comparisons would
         if first == 0x54 and same(p, at, _TAGS, 0, 5):
             self.tags_at, self.tags_end = at + 5, stop
         elif first == 0x4B and same(p, at, _KEYS, 0, 5):

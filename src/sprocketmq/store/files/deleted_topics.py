@@ -55,10 +55,15 @@ class DeletedTopics:
         self._file = json_file(files, config / FILE_NAME)
 
     def load(self) -> None:
-        self._set(deletions_in(self._file.load()))
+        self.set(deletions_in(self._file.load()))
 
-    def add(self, topics: Iterable[str], deletion: Deletion, log_begin: int) -> None:
-        self._save(_living(self.table | dict.fromkeys(topics, deletion), log_begin))
+    def with_deletion(self, topics: Iterable[str], deletion: Deletion, log_begin: int) -> dict[str, Deletion]:
+        """The table as it will be."""
+        return _living(self.table | dict.fromkeys(topics, deletion), log_begin)
+
+    def write(self, table: Deletions) -> None:
+        """Only the file; from any thread."""
+        self._file.save(_tree(table))
 
     def settle(self, log_begin: int, log_end: int) -> None:
         """After recovery: what the log has lost or no longer has needs no entry, and the next record is a new one."""
@@ -67,14 +72,11 @@ class DeletedTopics:
         }
         living = _living(cut, log_begin)
         if living != self.table:
-            self._save(living)
+            self.write(living)
+            self.set(living)
 
-    def _save(self, table: dict[str, Deletion]) -> None:
-        self._file.save(_tree(table))
-        self._set(table)
-
-    def _set(self, table: dict[str, Deletion]) -> None:
-        """In place: others look at this table."""
+    def set(self, table: dict[str, Deletion]) -> None:
+        """The file has it. In place: others look at this table."""
         self.table.clear()
         self.table.update(table)
 

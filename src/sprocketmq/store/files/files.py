@@ -19,6 +19,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -128,7 +129,10 @@ class Files(Protocol):
     def modified_ms(self, path: Path) -> int: ...
 
     def disk_usage(self, path: Path) -> tuple[int, int]:
-        """(used, total) bytes of the partition that holds `path`."""
+        """(used, total) bytes of the partition that holds `path`; what is kept for the system alone is in neither.
+
+        So `df` and RocketMQ count. Else a disk looks full that has been reserved for, and not written to.
+        """
         ...
 
     def lock(self, path: Path) -> Lock:
@@ -283,7 +287,7 @@ class Disk:
 
     def disk_usage(self, path: Path) -> tuple[int, int]:
         usage = shutil.disk_usage(path)
-        return usage.total - usage.free, usage.total
+        return usage.used, usage.used + usage.free
 
     def lock(self, path: Path) -> StoreLock:
         return StoreLock(path)
@@ -335,6 +339,24 @@ def can_pass(error: OSError) -> bool:
     It is said of opening a file, never of a sync itself: whatever that says is final.
     """
     return error.errno in _PASSING
+
+
+def sync_unless_gone(files: Files, path: Path) -> None:
+    """Sync a file, on another thread than the one that deletes: what is gone needs no sync."""
+    try:
+        file = files.open(path)
+    except FileNotFoundError:
+        return
+    try:
+        file.sync()
+    finally:
+        file.close()
+
+
+def sync_parents_unless_gone(files: Files, path: Path, root: Path) -> None:
+    """As `sync_parents`; who deletes a folder makes that durable itself."""
+    with suppress(FileNotFoundError):
+        sync_parents(files, path, root)
 
 
 def sync_parents(files: Files, path: Path, root: Path) -> None:

@@ -29,6 +29,11 @@ class MapCache:
     def __len__(self) -> int:
         return len(self._maps)
 
+    @property
+    def room(self) -> int:
+        """How many more it may map before it drops others."""
+        return max(0, self._limit - len(self._maps))
+
     def get(self, path: Path, holder: Holder | None = None, *, ahead: bool = False) -> memoryview:
         """The file as memory, mapped when it is not; `holder` is asked before it is dropped.
 

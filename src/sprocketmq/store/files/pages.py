@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from sprocketmq.errors import StoreError, StoreFull
+from sprocketmq.errors import QueueUnwritable, StoreError, StoreFull
 from sprocketmq.store.files.files import Files
 
 PAGE = 4096
@@ -20,6 +20,13 @@ def page_end(position: int) -> int:
 def space_error(error: OSError, path: Path) -> StoreError:
     kind = StoreFull if error.errno in NO_SPACE else StoreError
     return kind(f"{path}: {error.strerror or error}")
+
+
+def queue_error(error: OSError, path: Path) -> StoreError:
+    """The same for a file of a queue: a full disk is everybody's, whatever else is the matter is that queue's alone."""
+    if error.errno in NO_SPACE:
+        return space_error(error, path)
+    return QueueUnwritable(f"{path}: {error.strerror or error}")
 
 
 def clear_file(files: Files, path: Path, start: int) -> bool:

@@ -1,4 +1,4 @@
-# The C types of indexcursor.py.
+# The C types of cursor.py.
 from sprocketmq.hot.octets cimport i32, i64, put_i32, put_i64
 from sprocketmq.hot.memory cimport pointer
 

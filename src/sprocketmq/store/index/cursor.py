@@ -1,7 +1,7 @@
 # cython: annotation_typing=False
 """The write end of the index: the newest IndexFile, one entry per key.
 
-The bytes and their rules are RocketMQ's (indexfile_format.py), down to the oddity that the first entry of a file
+The bytes and their rules are RocketMQ's (format.py), down to the oddity that the first entry of a file
 counts its seconds from the end of the file before it.
 """
 
@@ -42,7 +42,7 @@ class IndexCursor:
     def place(self, view: memoryview | None, limit: int) -> None:
         """Write into `view`; entries below number `limit` have blocks on the disk."""
         self._view = view
-        self._p = pointer(view)
+        self._p = pointer(view)  # compiled a bare address: only `_view` keeps the map from going while it is used
         self.limit = limit
         self.count = 0
         if view is not None:
@@ -66,12 +66,13 @@ class IndexCursor:
         slot_at = HEADER_SIZE + key_hash % self.hash_slots * SLOT_SIZE
         previous = i32(p, slot_at)
         if previous <= 0 or previous > self.count:
-            previous = 0
+            previous = 0  # a crash can leave a slot that names an entry which was never counted
         at = HEADER_SIZE + self.hash_slots * SLOT_SIZE + self.count * INDEX_ENTRY_SIZE
         put_i32(p, at, key_hash)
         put_i64(p, at + 4, commit_offset)
         put_i32(p, at + 12, self.seconds(store_timestamp))
         put_i32(p, at + 16, previous)
+        # The entry before the slot that names it: a reader follows slots, and must not come to what is not written.
         put_i32(p, slot_at, self.count)
         self.count_entry(previous == 0, commit_offset, store_timestamp)
 

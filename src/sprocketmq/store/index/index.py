@@ -14,7 +14,8 @@ from pathlib import Path
 
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.hashing import index_key_hash
-from sprocketmq.store.files.files import Clock, Files, read_singly
+from sprocketmq.store.files.bad_pages import BAD_PAGES
+from sprocketmq.store.files.files import Clock, Files, read_singly, sync_unless_gone
 from sprocketmq.store.files.layout import is_index_name
 from sprocketmq.store.files.map_cache import MapCache
 from sprocketmq.store.files.pages import PAGE, page_end, space_error
@@ -76,7 +77,9 @@ class Index:
                 self.names.append(name)
 
     def header(self, name: str) -> IndexHeader:
-        return decode_index_header(self.view_of(name))
+        header = decode_index_header(self.view_of(name))
+        BAD_PAGES.check()
+        return header
 
     def headers(self) -> list[tuple[str, IndexHeader]]:
         return [(name, self.header(name)) for name in self.names]
@@ -110,15 +113,30 @@ class Index:
         previous = self.header(self.names[-1]) if self.names else None
         full = self.names[-1] if self.names else None
         name = self._free_name()
-        file = self._files.create(self.path_of(name), self.file_size)
-        file.allocate(0, entry_at(0, self._hash_slots))
-        self._view = read_singly(file.map())
-        file.close()
+        view = self._create(name)
+        self._view, self._allocated = view, self._first_limit
         self.names.append(name)
-        self._carry_over(self._view, previous)
-        self._allocate(1)
+        self._carry_over(view, previous)
         if full is not None and previous is not None and self.on_full is not None:
             self.on_full(full, previous)
+
+    @property
+    def _first_limit(self) -> int:
+        return min(self._index_num, _STEP_ENTRIES)
+
+    def _create(self, name: str) -> memoryview:
+        """A file whose first entries have blocks; one that gets none leaves nothing behind."""
+        file = self._files.create(self.path_of(name), self.file_size)
+        try:
+            end = entry_at(self._first_limit, self._hash_slots)
+            file.allocate(0, end)
+            file.ready(page_end(entry_at(1, self._hash_slots)), end)
+            return read_singly(file.map())
+        except OSError:
+            self._files.remove(self.path_of(name))
+            raise
+        finally:
+            file.close()
 
     def _carry_over(self, view: memoryview, previous: IndexHeader | None) -> None:
         time, offset = (previous.end_timestamp, previous.end_offset) if previous else (0, 0)
@@ -169,8 +187,10 @@ class Index:
         """The commit offset of each entry in the chain, None of one that is not asked for."""
         at = slot_at(key_hash % self._hash_slots)
         number = int.from_bytes(view[at : at + 4], "big", signed=True)
+        BAD_PAGES.check()
         while 0 < number < header.index_count:
             entry = decode_index_entry(view, number, self._hash_slots)
+            BAD_PAGES.check()
             if entry.seconds < 0:
                 return
             time = header.begin_timestamp + entry.seconds * 1000
@@ -190,16 +210,9 @@ class Index:
         self._maps.drop(self.path_of(name))
 
     def sync(self, names: list[str]) -> None:
-        """Make files durable; called on the flush thread. One that was deleted meanwhile needs no sync."""
+        """Make files durable; called on the flush thread."""
         for name in names:
-            try:
-                file = self._files.open(self.path_of(name))
-            except FileNotFoundError:
-                continue
-            try:
-                file.sync()
-            finally:
-                file.close()
+            sync_unless_gone(self._files, self.path_of(name))
 
 
 def time_name(ms: int) -> str:

@@ -4,6 +4,7 @@ from sprocketmq.protocol.record.record cimport (
     BLANK_BYTES, MAX_PROPERTIES_BYTES, closed, reserve_property_crc, store_size, write_at,
 )
 from sprocketmq.protocol.record.sysflag cimport BORN_HOST_V6, STORE_HOST_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
+from sprocketmq.store.files.bad_pages cimport BadPages
 from sprocketmq.store.log.batch cimport BatchRun, put_heads
 from sprocketmq.store.dispatch.dispatch cimport Dispatcher
 from sprocketmq.hot.memory cimport pointer, ticks_ns
@@ -12,10 +13,13 @@ from sprocketmq.store.queue.cursor cimport QueueCursor
 
 import cython
 
+cdef BadPages BAD_PAGES
+
 cdef enum:
     ENTRY_SIZE = 20
     BODY_AT = 88
     SERVICE_NOT_AVAILABLE = 4
+    CREATE_MAPPED_FILE_FAILED = 5
     MESSAGE_ILLEGAL = 6
     PROPERTIES_SIZE_EXCEEDED = 7
 
@@ -98,6 +102,8 @@ cdef class Appender:
         self, QueueCursor cursor, Py_ssize_t properties_at, Py_ssize_t own_length, long long commit_offset,
         Py_ssize_t size, int sys_flag, long long queue_offset,
     ) except -1
+
+    cdef int see_written(self) except -1
 
     @cython.locals(
         offsets=bytes, lengths=bytes, prototype=bytes, p=cython.p_uchar, q=cython.p_uchar, count=int, number=int,

@@ -17,8 +17,9 @@ try:
 except ImportError:
     from sprocketmq.hot import shadow as cython
 
-from sprocketmq.errors import MessageIllegal, StoreError
+from sprocketmq.errors import FlushFailed, MessageIllegal, QueueUnwritable, StoreError
 from sprocketmq.store.dispatch.dispatch import Dispatcher
+from sprocketmq.store.files.bad_pages import BAD_PAGES
 from sprocketmq.store.log.batch import BatchRun
 from sprocketmq.store.log.put_latency import PutTimes
 from sprocketmq.store.queue.cursor import QueueCursor
@@ -53,7 +54,7 @@ class PutStatus(IntEnum):
 
 if not cython.compiled:
     BODY_AT = 88  # in a record whose hosts have IPv4 addresses, of 8 bytes each
-    SERVICE_NOT_AVAILABLE, MESSAGE_ILLEGAL, PROPERTIES_SIZE_EXCEEDED = 4, 6, 7
+    SERVICE_NOT_AVAILABLE, CREATE_MAPPED_FILE_FAILED, MESSAGE_ILLEGAL, PROPERTIES_SIZE_EXCEEDED = 4, 5, 6, 7
 
 
 class PutResult:
@@ -98,6 +99,10 @@ class LogOwner(Protocol):
 
     def dispatch_failed(self) -> None:
         """A record is in the log but could not be dispatched for want of space."""
+        ...
+
+    def fail(self, failure: FlushFailed) -> None:
+        """What was written is not there. Sets the appender's `status`."""
         ...
 
 
@@ -194,6 +199,8 @@ class Appender:
     def check(self, cursor: QueueCursor, body_length: int, properties_length: int, size: int) -> int:
         if self.status != 0:
             return self.status
+        if cursor.held:
+            return CREATE_MAPPED_FILE_FAILED
         if properties_length > MAX_PROPERTIES_BYTES:
             return PROPERTIES_SIZE_EXCEEDED
         if len(cursor.topic_bytes) > self.max_topic_length and not cursor.is_retry:
@@ -203,12 +210,14 @@ class Appender:
         return 0
 
     def make_room(self, cursor: QueueCursor, size: int) -> None:
-        """Room for the record and its queue entry: a full disk shows before anything is written."""
+        """Room for the record and its queue entry: a full disk, or a queue whose file cannot be made, shows before
+        anything is written.
+        """
         if self.position + size + BLANK_BYTES > self.limit:
             self.owner.make_room(size)
             if self.position + size + BLANK_BYTES > self.limit:
                 raise StoreError(f"no room for {size} bytes at {self.wrote_offset}")  # never write past the map
-        if self.inline and cursor.position + ENTRY_SIZE > cursor.limit:
+        if cursor.position + ENTRY_SIZE > cursor.limit:
             cursor.owner.make_room()
 
     def begin(self, cursor: QueueCursor, size: int) -> PutResult:
@@ -234,6 +243,7 @@ class Appender:
             self.wrote_offset, sys_flag, born_timestamp, born_host, self.store_timestamp, self.store_host,
             reconsume_times, prepared_offset, self.property_crc,
         )  # fmt: skip
+        self.see_written()
         self.appended(cursor, size, len(properties), len(properties), sys_flag, queue_offset)
 
     def appended(
@@ -263,8 +273,18 @@ class Appender:
                 sys_flag, queue_offset, self.store_timestamp,
             )  # fmt: skip
             self.dispatcher.dispatched_offset = self.wrote_offset
+        except FlushFailed as error:
+            self.owner.fail(error)
         except StoreError:
             self.owner.dispatch_failed()
+
+    def see_written(self) -> None:
+        """Nothing is dispatched, and nobody answered, on top of bytes that went nowhere."""
+        if BAD_PAGES.count > 0:
+            try:
+                BAD_PAGES.check_write()
+            except FlushFailed as error:
+                self.owner.fail(error)
 
     def append_run(
         self, cursor: QueueCursor, sys_flag: int, run: BatchRun, born_timestamp: int, born_host: bytes,
@@ -276,6 +296,7 @@ class Appender:
         offsets, lengths = blank(8 * count), blank(8 * count)
         p, q = offsets, lengths
         self.write_run(cursor, sys_flag, run, prototype, len(born_host), p, q)
+        self.see_written()
         self.dispatcher.share(run.shared)
         for number in range(count):
             queue_offset = cursor.next_offset if is_queued(sys_flag) else 0
@@ -315,6 +336,8 @@ class Appender:
         return seal(out)
 
     def done(self, result: PutResult, count: int) -> PutResult:
+        if self.status != 0:
+            return self.refused(self.status)
         result.count = count
         self.put_times += count
         self.times.note(ticks_ns() - self._began)
@@ -333,4 +356,6 @@ def is_queued(sys_flag: int) -> bool:
 
 
 def refusal(error: StoreError) -> int:
+    if isinstance(error, QueueUnwritable):
+        return CREATE_MAPPED_FILE_FAILED
     return MESSAGE_ILLEGAL if isinstance(error, MessageIllegal) else SERVICE_NOT_AVAILABLE

@@ -1,4 +1,4 @@
-# The C types of batchrun.py.
+# The C types of batch.py.
 from sprocketmq.protocol.record.crc cimport crc_of
 from sprocketmq.hot.octets cimport i16, i32, i64, put, put_i16, put_i32, put_i64, put_last
 from sprocketmq.protocol.record.record cimport (

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.record import BLANK_BYTES, MAGIC_BLANK
+from sprocketmq.store.files.bad_pages import BAD_PAGES
 from sprocketmq.store.files.files import File, Files, is_in_memory, read_ahead, read_singly, unmap_pages
 from sprocketmq.store.files.layout import Layout, base_offset_of
 from sprocketmq.store.files.map_cache import MapCache
@@ -150,6 +151,32 @@ class CommitLog:
         except OSError as error:
             raise space_error(error, self.path_of(writer.base)) from error
 
+    def append_run(self, run: memoryview) -> None:
+        """Write records as another log has them; they fit into the file that is written, with a blank after them."""
+        writer = self._writer
+        try:
+            if self._last is None:
+                self.open_at(writer.wrote_offset)
+            end = writer.position + len(run)
+            self._allocate(min(end + BLANK_BYTES, self.file_size))
+        except OSError as error:
+            raise space_error(error, self.path_of(writer.base)) from error
+        segment = self._current
+        target = segment.view if segment.buffer is None else memoryview(segment.buffer)
+        target[writer.position : end] = run
+        BAD_PAGES.check_write()
+        self._place(end)
+
+    def end_file(self) -> None:
+        """The other log ends its file here: close this one with the same blank record, and begin the next."""
+        writer = self._writer
+        try:
+            if self._last is None:
+                self.open_at(writer.wrote_offset)
+            self._roll()
+        except OSError as error:
+            raise space_error(error, self.path_of(writer.base)) from error
+
     def _open_segment(self, base: int, is_new: bool) -> LogSegment:
         """All that can fail of beginning a file; nothing has changed when it does."""
         file = self._files.create(self.path_of(base), self.file_size)
@@ -216,6 +243,7 @@ class CommitLog:
         blank = left.to_bytes(4, "big") + MAGIC_BLANK.to_bytes(4, "big", signed=True)
         target = segment.view if segment.buffer is None else memoryview(segment.buffer)
         target[writer.position : writer.position + BLANK_BYTES] = blank
+        BAD_PAGES.check_write()
         segment.end = writer.position + BLANK_BYTES
         writer.place(None, following.base, 0, 0)  # first: a flush that sees the new file knows where it begins
         self._begin(following)
@@ -255,13 +283,17 @@ class CommitLog:
             self.unflushed.remove(segment)
             segment.file.close()
 
-    def bytes_at(self, commit_offset: int, size: int) -> memoryview | None:
-        """The bytes at an offset, when they are in one file of the log."""
+    def bytes_at(self, commit_offset: int, size: int) -> bytes | None:
+        """The bytes at an offset, when they are in one file of the log. Raises StoreCorrupt for an unreadable page."""
         base = self.base_of(commit_offset)
         if base is None or commit_offset - base + size > self.file_size:
             return None
         view = self.view_of(base)
-        return None if view is None else view[commit_offset - base : commit_offset - base + size]
+        if view is None:
+            return None
+        found = bytes(view[commit_offset - base : commit_offset - base + size])
+        BAD_PAGES.check()
+        return found
 
     @property
     def max_known(self) -> int:
@@ -278,6 +310,17 @@ class CommitLog:
         base_of_end = self.base_of(end)
         if base_of_end is not None:
             clear_file(self._files, self.path_of(base_of_end), end - base_of_end)
+
+    def move_to(self, folder: Path) -> None:
+        """Every file goes to another folder, durably, the last one first: what is left at any moment is a log."""
+        for base in reversed(self.bases.copy()):
+            path = self.path_of(base)
+            self._files.rename(path, folder / path.name)
+            self._files.sync_dir(folder)
+            self._files.sync_dir(path.parent)
+            self.bases.remove(base)
+            self._paths.pop(base, None)
+            self._maps.drop(path)
 
     def free_rest(self) -> None:
         """Give back the blocks allocated ahead: who opens the log next need not look there for records."""

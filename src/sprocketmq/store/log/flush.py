@@ -23,10 +23,12 @@ from sprocketmq.errors import FlushFailed
 from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.files.files import Files, can_pass
 from sprocketmq.store.files.pages import NO_SPACE, PAGE
-from sprocketmq.store.files.trouble import Trouble
+from sprocketmq.store.files.passing_failure import PassingFailure
 from sprocketmq.store.log.commitlog import CommitLog, LogSegment
 
 _RETRY_SECONDS = 0.1
+#: Who writes wakes the thread. Should that fail, what is written is safe this much later.
+_LONGEST_SLEEP_SECONDS = 1.0
 
 _log = logging.getLogger("sprocketmq.store.log")
 
@@ -44,14 +46,16 @@ class LogFlusher:
         self.flushed_timestamp = 0
         self.failure: FlushFailed | None = None
         self.on_progress: Callable[[], object] | None = None
+        self._syncing_since: float | None = None
         self._moved = threading.Condition()
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._last_flush = time.monotonic()
         self._demanded = False
-        self._trouble = Trouble("the log is not flushed")
-        self._flushing = threading.RLock()  # who stops the store, or saves a progress, flushes beside the thread
+        self._trouble = PassingFailure("the log is not flushed")
+        #: Who stops the store, or saves a progress, flushes beside the thread; who cuts the log keeps all others away.
+        self.flushing = threading.RLock()
 
     def begin_at(self, offset: int, store_timestamp: int) -> None:
         """What recovery found is on disk."""
@@ -107,8 +111,9 @@ class LogFlusher:
     def _flush_until_stopped(self) -> None:
         config = self._config
         interval = config.commit_interval_commit_log if config.transient_buffer else config.flush_interval_commit_log
+        rest = _LONGEST_SLEEP_SECONDS if config.sync_flush else interval / 1000
         while not self._stopping.is_set() and self.failure is None:
-            pause = _RETRY_SECONDS if self._trouble else None if config.sync_flush else interval / 1000
+            pause = _RETRY_SECONDS if self._trouble else rest
             self._wake.wait(pause)
             self._wake.clear()
             if self._stopping.is_set():
@@ -136,7 +141,7 @@ class LogFlusher:
 
     def commit(self) -> None:
         """Copy what is in the transient buffer to the file, where readers find it."""
-        with self._flushing:
+        with self.flushing:
             self._commit()
 
     def _commit(self) -> bool:
@@ -154,7 +159,7 @@ class LogFlusher:
 
     def flush(self) -> None:
         """Sync everything that is written now."""
-        with self._flushing:
+        with self.flushing:
             self._flush()
 
     def _flush(self) -> None:
@@ -164,6 +169,7 @@ class LogFlusher:
         upto, timestamp = self._log.max_offset, self._log.store_timestamp
         if self.failure is not None or upto <= self.flushed_offset:
             return
+        self._syncing_since = time.monotonic()
         try:
             for segment in list(self._log.unflushed):
                 self._sync(segment, upto)
@@ -171,10 +177,17 @@ class LogFlusher:
         except OSError as error:
             self._refused(error, can_pass(error))
             return
+        finally:
+            self._syncing_since = None
         self._trouble.end()
         self.flushed_offset = upto
         self.flushed_timestamp = timestamp
         self._progress()
+
+    def hangs(self, seconds: float) -> bool:
+        """Whether the disk has not answered a sync for so long. From any thread."""
+        since = self._syncing_since
+        return since is not None and time.monotonic() - since > seconds
 
     def _sync(self, segment: LogSegment, upto: int) -> None:
         self._log.sync(segment, upto)
@@ -217,10 +230,11 @@ class QueueFlusher:
         self._flush = flush
         self._checkpoint = checkpoint
         self._fail = fail
-        self._trouble = Trouble("the checkpoint is not written")
+        self._trouble = PassingFailure("the checkpoint is not written")
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._last_thorough = time.monotonic()
+        self.flushing = threading.Lock()  # held by who cuts the queues, too
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="flush-consumequeue", daemon=True)
@@ -241,10 +255,11 @@ class QueueFlusher:
     def _flush_until_stopped(self) -> None:
         while not self._stopping.wait(self._config.flush_interval_consume_queue / 1000):
             overdue = (time.monotonic() - self._last_thorough) * 1000
-            if overdue >= self._config.flush_consume_queue_thorough_interval:
-                self.flush_all()
-            else:
-                self._flush(self._config.flush_consume_queue_least_pages)
+            with self.flushing:
+                if overdue >= self._config.flush_consume_queue_thorough_interval:
+                    self.flush_all()
+                else:
+                    self._flush(self._config.flush_consume_queue_least_pages)
 
     def flush_all(self) -> None:
         try:

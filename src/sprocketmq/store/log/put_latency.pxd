@@ -1,4 +1,4 @@
-# The C types of puttimes.py.
+# The C types of put_latency.py.
 import cython
 
 

@@ -1,4 +1,4 @@
-# The C types of agreement.py.
+# The C types of verify_fast.py.
 from sprocketmq.hot.octets cimport cut, i32, i64, le32, put_le32, same
 from sprocketmq.protocol.record.record cimport WHOLE, RecordParts
 from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK

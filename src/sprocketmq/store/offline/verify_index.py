@@ -16,6 +16,7 @@ from sprocketmq.store.index.format import IndexEntry, slot_at
 from sprocketmq.store.offline.verify_fast import IndexAgreement, chain_faults, index_seconds
 from sprocketmq.store.offline.verify_findings import Finding, Severity
 from sprocketmq.store.view.index import IndexView
+from sprocketmq.store.view.source import checked
 from sprocketmq.store.view.store import StoreView
 
 
@@ -121,7 +122,9 @@ def _check_time(place: _Place, record: Record) -> Iterator[Finding]:
 
 def _check_chains(file: IndexView) -> Iterator[Finding]:
     """Each entry follows the one before it in its slot; each slot names the newest; the header counts them."""
-    chains, heads, used = chain_faults(file.stored_entries(), file.count, file.stored_slots(), file.shape.slots)
+    chains, heads, used = checked(
+        chain_faults(file.stored_entries(), file.count, file.stored_slots(), file.shape.slots)
+    )
     for number, stored, last in chains:
         yield _Place(file, number, file.entry(number)).finding(f"is chained to {stored}, not to {last}")
     for slot, stored, last in heads:

@@ -3,12 +3,15 @@ from sprocketmq.hot.octets cimport blank, i32, i64, put, put_i64, same, seal
 from sprocketmq.protocol.record.record cimport WHOLE
 from sprocketmq.protocol.record.record cimport RecordParts
 from sprocketmq.hot.memory cimport as_int32, pointer
+from sprocketmq.store.files.bad_pages cimport BadPages
 
 import cython
 
 cdef enum:
     ENTRY_SIZE = 20
     SPAN_SIZE = 24
+
+cdef BadPages BAD_PAGES
 
 cpdef enum:
     FOUND = 0

@@ -18,6 +18,7 @@ except ImportError:
     from sprocketmq.hot import shadow as cython
 
 from sprocketmq.protocol.record.record import RecordParts
+from sprocketmq.store.files.bad_pages import BAD_PAGES
 from sprocketmq.store.queue.ext_format import ExtUnit, is_ext_address
 
 if not cython.compiled:
@@ -73,6 +74,7 @@ class Gather:
         self._views: list[memoryview] = []
         self._start = 0
         self._end = 0
+        # Numbers in bytes instead of tuples in a list: a pull of 32 scattered messages makes no object for a span.
         self._spans = blank(max(max_count, 1) * SPAN_SIZE)
         self._spans_end = 0
 
@@ -100,6 +102,7 @@ class Gather:
             elif rule is None or self.matches(rule, commit_offset - self._base, size):
                 self.add(commit_offset, size)
         self.close_span()
+        BAD_PAGES.check()
 
     def full(self, commit_offset: int, size: int) -> bool:
         if self.count == 0:
@@ -124,13 +127,14 @@ class Gather:
         if base != self._base:
             self.close_span()
             self._view = self._view_of(base)
-            self._views.append(self._view)
+            self._views.append(self._view)  # compiled, `_p` is a bare address: only this keeps its map from going
             self._base = base
             self._p = pointer(self._view)
         at = commit_offset - base
         if self._view is None or size <= 0 or at + size > self._file_size:
             return False
         if commit_offset >= self._check_below:
+            # Written by this process, size and magic last: on the loop's thread it is whole or not there.
             return i32(self._p, at) == size
         return self.locate(at, size) and self.belongs(at, commit_offset)
 
@@ -188,4 +192,5 @@ class Gather:
             put(p, length, pointer(self._views[i64(spans, at)]), start, end - start)
             length += end - start
             at += SPAN_SIZE
+        BAD_PAGES.check()
         return seal(out)

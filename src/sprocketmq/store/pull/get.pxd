@@ -1,4 +1,4 @@
-# The C types of getting.py.
+# The C types of get.py.
 from sprocketmq.store.log.append cimport Appender
 from sprocketmq.store.dispatch.dispatch cimport Dispatcher
 from sprocketmq.store.pull.gather cimport ENTRY_SIZE, Gather
@@ -42,6 +42,9 @@ cdef class PullReader:
     cdef long long _max_bytes
     cdef int _disk_count
     cdef Py_ssize_t _disk_bytes
+
+    @cython.locals(of_topic=dict, cursor=QueueCursor)
+    cpdef long long end_of(self, str topic, int queue_id) except -1
 
     @cython.locals(of_topic=dict, cursor=QueueCursor, low=cython.longlong, high=cython.longlong)
     cpdef GetResult get_message(

@@ -108,6 +108,12 @@ class PullReader:
         self._disk_count = config.max_transfer_count_on_message_in_disk
         self._disk_bytes = config.max_transfer_bytes_on_message_in_disk
 
+    def end_of(self, topic: str, queue_id: int) -> int:
+        """The offset behind the last message of a queue; 0 where there is none."""
+        of_topic = self._dispatcher.queues.get(topic)
+        cursor = None if of_topic is None else of_topic.get(queue_id)
+        return 0 if cursor is None else cursor.max_offset
+
     def get_message(
         self, topic: str, queue_id: int, offset: int, max_count: int, max_bytes: int,
         wanted: TagCodes | RecordFilter | None = None, bulk: bool = False,

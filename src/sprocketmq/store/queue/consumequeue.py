@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Protocol
 
 from sprocketmq.errors import StoreError
-from sprocketmq.store.files.files import Files, sync_parents
+from sprocketmq.store.files.bad_pages import BAD_PAGES
+from sprocketmq.store.files.files import Files, sync_parents_unless_gone, sync_unless_gone
 from sprocketmq.store.files.layout import base_offset_of, file_name
 from sprocketmq.store.files.map_cache import MapCache
-from sprocketmq.store.files.pages import PAGE, clear_file, page_end, space_error
+from sprocketmq.store.files.pages import PAGE, clear_file, page_end, queue_error
 from sprocketmq.store.queue.cursor import QueueCursor, written_until
 from sprocketmq.store.queue.format import (
     ENTRY,
@@ -46,7 +47,8 @@ class QueueHome(Protocol):
 
 class ConsumeQueue:
     __slots__ = (
-        "_allocated", "_flushed", "_home", "_last_path", "_synced_names", "bases", "cursor", "gap", "min_offset",
+        "_allocated", "_flushed", "_home", "_last_path", "_named_upto", "_naming", "bases", "cursor", "gap",
+        "min_offset",
     )  # fmt: skip
 
     def __init__(self, home: QueueHome, topic: str, queue_id: int) -> None:
@@ -57,7 +59,7 @@ class ConsumeQueue:
         self.gap = False
         self._allocated = 0
         self._flushed = 0
-        self._synced_names = 0
+        self._named_upto = self._naming = 0
         self._last_path: tuple[int, Path] | None = None
 
     @property
@@ -86,9 +88,15 @@ class ConsumeQueue:
 
     def path_of(self, base: int) -> Path:
         """The last one is remembered: every pull asks for it, and making a path costs more than the rest of it."""
-        if self._last_path is None or self._last_path[0] != base:
-            self._last_path = (base, Path(f"{self.folder}/{file_name(base)}"))
-        return self._last_path[1]
+        last = self._last_path  # looked at once: the flush thread asks too
+        if last is None or last[0] != base:
+            last = self._last_path = (base, Path(f"{self.folder}/{file_name(base)}"))
+        return last[1]
+
+    @property
+    def _files_end(self) -> int:
+        """Where the last file ends; in one look, for the other thread may take it away."""
+        return next((base + self.file_size for base in self.bases[-1:]), 0)
 
     def load(self) -> None:
         """Find the files. One of length 0 never got its size and holds nothing; a short one is made whole again."""
@@ -107,7 +115,7 @@ class ConsumeQueue:
             if size < self.file_size:
                 files.create(path, self.file_size).close()
             self.bases.append(base)
-        self._synced_names = len(self.bases)
+        self._named_upto = self._files_end
 
     def resume(self, max_offset: int, max_commit_offset: int) -> None:
         """Go on behind the last entry that counts; what is there is on disk."""
@@ -124,7 +132,12 @@ class ConsumeQueue:
         base = at - at % self.file_size
         if not 0 <= queue_offset < self.max_offset or base not in self.bases:
             return None
-        return decode_entry(self.view_of(base), at - base)
+        return self._decode(base, at - base)
+
+    def _decode(self, base: int, at: int) -> QueueEntry:
+        entry = decode_entry(self.view_of(base), at)
+        BAD_PAGES.check()
+        return entry
 
     def make_room(self) -> None:
         """Called by the cursor: map the file of the next entry and give it blocks."""
@@ -136,7 +149,7 @@ class ConsumeQueue:
             limit = self._allocate(base, at - base)
             self.cursor.place(self._home.maps.get(self.path_of(base), self), at - base, limit)
         except OSError as error:
-            raise space_error(error, self.path_of(base)) from error
+            raise queue_error(error, self.path_of(base)) from error
 
     def _begin_file(self, base: int) -> None:
         if self.bases:  # the file before is full: it has no writer any more
@@ -200,7 +213,9 @@ class ConsumeQueue:
 
     def _clean_end(self) -> int:
         for base in reversed(self.bases):
-            if length := written_entries(self.view_of(base)) * ENTRY_SIZE:
+            length = written_entries(self.view_of(base)) * ENTRY_SIZE
+            BAD_PAGES.check()
+            if length:
                 return base + length
         return 0
 
@@ -211,13 +226,14 @@ class ConsumeQueue:
         end = 0
         for base in self.bases[first:]:
             length = written_until(self.view_of(base), 0, self.file_size)
+            BAD_PAGES.check()
             end = base + length if length else end
             if length < self.file_size:
                 break
         return end or (self.bases[first] if first else 0)
 
     def _is_full(self, base: int) -> bool:
-        return decode_entry(self.view_of(base), self.file_size - ENTRY_SIZE).is_written
+        return self._decode(base, self.file_size - ENTRY_SIZE).is_written
 
     def _record_end(self, queue_offset: int) -> int:
         """Behind the record of an entry; -1 for a filler or none at all."""
@@ -228,7 +244,7 @@ class ConsumeQueue:
         """What is on disk at an offset, whether or not the queue reaches that far."""
         at = queue_offset * ENTRY_SIZE
         base = at - at % self.file_size
-        return decode_entry(self.view_of(base), at - base) if queue_offset >= 0 and base in self.bases else None
+        return self._decode(base, at - base) if queue_offset >= 0 and base in self.bases else None
 
     def find_min(self, log_min_offset: int) -> None:
         """The first entry whose record is still in the log."""
@@ -269,6 +285,7 @@ class ConsumeQueue:
             self._home.maps.drop(self.path_of(base))
             self._home.files.remove(self.path_of(base))
             changed = True
+        self._named_upto = min(self._named_upto, self._files_end)
         if self.bases and self.bases[-1] + self.file_size > end:
             changed |= clear_file(self._home.files, self.path_of(self.bases[-1]), end - self.bases[-1])
         return changed
@@ -325,36 +342,35 @@ class ConsumeQueue:
         self.min_offset = queue_offset
         self._allocated = 0
         self.make_room()
-        view = self.view_of(base)
-        view[: at - base] = FILLER * ((at - base) // ENTRY_SIZE)
+        self._fill(base, at - base)
+
+    def _fill(self, base: int, end: int) -> None:
+        file = self._home.files.open(self.path_of(base))
+        try:
+            file.write(0, FILLER * (end // ENTRY_SIZE))  # not by the map: these have no blocks yet
+        except OSError as error:
+            raise queue_error(error, self.path_of(base)) from error
+        finally:
+            file.close()
 
     def sync(self) -> None:
         """Make every entry written so far durable; called on the flush thread."""
         upto = self.begin_sync()
         for base in [base for base in self.bases if base + self.file_size > self._flushed * ENTRY_SIZE]:
-            self._sync_file(self.path_of(base))
-        if len(self.bases) != self._synced_names:
-            sync_parents(self._home.files, self.path_of(0), self.folder.parent.parent)
+            sync_unless_gone(self._home.files, self.path_of(base))
+        if self._naming > self._named_upto:
+            sync_parents_unless_gone(self._home.files, self.path_of(0), self.folder.parent.parent)
         self.end_sync(upto)
 
     def begin_sync(self) -> int:
         """The offset up to which a sync that begins now makes entries durable."""
         self.cursor.dirty = False  # before the sync: an entry that comes during it counts for the next
+        self._naming = self._files_end  # so does a file
         return self.max_offset
 
     def end_sync(self, upto: int) -> None:
-        self._synced_names = len(self.bases)
+        self._named_upto = self._naming
         self._flushed = max(self._flushed, upto)
-
-    def _sync_file(self, path: Path) -> None:
-        try:
-            file = self._home.files.open(path)
-        except FileNotFoundError:  # deleted meanwhile
-            return
-        try:
-            file.sync()
-        finally:
-            file.close()
 
     def remove_files_below(self, queue_offset: int) -> list[Path]:
         """Delete the files that hold only entries before `queue_offset`; the last file stays."""
@@ -364,7 +380,6 @@ class ConsumeQueue:
             self._home.files.remove(path)
             self._home.maps.drop(path)
             self.bases.pop(0)
-            self._synced_names -= 1
             removed.append(path)
         return removed
 
@@ -375,7 +390,7 @@ class ConsumeQueue:
             self._home.files.remove(self.path_of(base))
         self.bases.clear()
         self.resume(0, -1)
-        self._synced_names = 0
+        self._named_upto = 0
 
     def destroy(self) -> None:
         for base in self.bases:
@@ -383,5 +398,5 @@ class ConsumeQueue:
         self.bases.clear()
         self.cursor.reset(0, -1)
         self.min_offset = 0
-        self._flushed = self._synced_names = self._allocated = 0
+        self._flushed = self._named_upto = self._allocated = 0
         self._home.files.remove_tree(self.folder)

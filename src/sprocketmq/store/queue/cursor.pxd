@@ -1,4 +1,4 @@
-# The C types of queuecursor.py.
+# The C types of cursor.py.
 from sprocketmq.hot.octets cimport i32, i64, put_i32, put_i64
 from sprocketmq.hot.memory cimport pointer
 
@@ -26,6 +26,7 @@ cdef class QueueCursor:
     cdef public bint watched
     cdef public bint dirty
     cdef public bint used
+    cdef public bint held
     cdef readonly Py_ssize_t position
     cdef readonly Py_ssize_t limit
     cdef object _view

@@ -3,8 +3,9 @@
 
 Records below `deleted_below`, and not younger than `deleted_until`, are of a topic of this name that was deleted.
 `next_offset` is the queue offset the next appended message gets, `max_offset` the number of entries that readers may
-see; they differ while records wait in the log for their flush. The cursor stores straight into the mapped file that
-its owner gave it, and asks for room when the allocated part is full or the map was taken away.
+see; they differ while records wait in the log for their flush, or for a file that cannot be written: then the queue is
+`held`. The cursor stores straight into the mapped file that its owner gave it, and asks for room when the allocated
+part is full or the map was taken away.
 
 0 <= position <= limit <= file size; limit is 0 when nothing is mapped.
 """
@@ -72,12 +73,13 @@ class QueueCursor:
         self.watched = False
         self.dirty = False
         self.used = False
+        self.held = False
         self.place(None, 0, 0)
 
     def place(self, view: memoryview | None, position: int, limit: int) -> None:
         """Store from `position` of `view` on; the bytes below `limit` have blocks on the disk."""
         self._view = view
-        self._p = pointer(view)
+        self._p = pointer(view)  # compiled a bare address: only `_view` keeps the map from going while it is used
         self.position = position
         self.limit = limit
 
@@ -104,7 +106,7 @@ class QueueCursor:
         self.max_offset += 1  # after the bytes: a reader never finds an offset with nothing under it
         self.max_commit_offset = commit_offset + size
         self.used = True
-        if not self.dirty:
+        if not self.dirty:  # set here, cleared by the thread that flushes: under the GIL one of both comes first
             self.dirty = True
             self.owner.touched()
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from sprocketmq.store.files.files import Files, sync_parents
+from sprocketmq.store.files.bad_pages import BAD_PAGES
+from sprocketmq.store.files.files import Files, sync_parents_unless_gone, sync_unless_gone
 from sprocketmq.store.files.layout import Layout, base_offset_of, file_name
 from sprocketmq.store.files.map_cache import MapCache
-from sprocketmq.store.files.pages import PAGE, clear_file, space_error
+from sprocketmq.store.files.pages import PAGE, clear_file, queue_error
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.queue.cursor import QueueCursor
 from sprocketmq.store.queue.ext_format import (
@@ -53,7 +54,9 @@ class ConsumeQueueExt:
         base = offset - offset % self.file_size
         if base not in self.bases:
             return None
-        return decode_unit(self._maps.get(self.path_of(base)), offset - base)
+        unit = decode_unit(self._maps.get(self.path_of(base)), offset - base)
+        BAD_PAGES.check()
+        return unit
 
     def resume(self, last_address: int | None) -> None:
         """Go on behind the unit at an address, or at the beginning, and clear what is behind."""
@@ -76,6 +79,7 @@ class ConsumeQueueExt:
             self.end = base = base + self.file_size
         view = self._room(base, self.end - base, len(data))
         view[self.end - base : self.end - base + len(data)] = data
+        BAD_PAGES.check_write()
         self.end += len(data)
         return ext_address(self.end - len(data))
 
@@ -95,17 +99,14 @@ class ConsumeQueueExt:
                     file.close()
                 self._allocated = base + limit
         except OSError as error:
-            raise space_error(error, path) from error
+            raise queue_error(error, path) from error
         return self._maps.get(path)
 
     def sync(self) -> None:
-        if self.bases:
-            file = self._files.open(self.path_of(self.bases[-1]))
-            try:
-                file.sync()
-            finally:
-                file.close()
-            sync_parents(self._files, self.path_of(self.bases[-1]), self._folder.parent.parent)
+        """Called on the flush thread."""
+        for base in self.bases[-1:]:
+            sync_unless_gone(self._files, self.path_of(base))
+            sync_parents_unless_gone(self._files, self.path_of(base), self._folder.parent.parent)
 
     def remove_files_below(self, address: int) -> None:
         """Delete the files that hold only units before an address; the last stays."""

@@ -4,6 +4,7 @@ quarantine/NAME.log     the bytes that were cut, exactly; NAME is the commit off
                         NAME-3 ... what was cut there at other times
 quarantine/NAME.json    why, when, and how many whole records are in it
 quarantine/NAME.replayed    the same bytes, once their records are in the log again
+quarantine/behind-NAME/     log files of a slave that began anew, see `log_reset`: they are never replayed
 
 Nothing in here is served or deleted by the store. `replay` appends the records anew: they get new offsets, for the old
 ones may have been given away since.
@@ -17,6 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+from sprocketmq.atomic_file import replace_file
 from sprocketmq.protocol.record.record import Record, decode_record
 from sprocketmq.store.files.files import Files, sync_parents
 from sprocketmq.store.files.layout import Layout, base_offset_of, file_name
@@ -33,11 +35,11 @@ class Quarantined(NamedTuple):
 def set_aside(
     files: Files, layout: Layout, commit_offset: int, data: memoryview, records: int, why: str
 ) -> Quarantined:
-    """Keep bytes of the log, durably, before they are cut."""
+    """Keep bytes of the log, durably, before they are cut: on a full disk there is the whole file or none."""
     path = _path_for(files, layout.quarantine, commit_offset, data)
     report = {"commitOffset": commit_offset, "size": len(data), "records": records, "reason": why}
     files.make_dirs(layout.quarantine)
-    files.write_bytes(path, bytes(data))
+    replace_file(path, bytes(data), files)
     files.write_bytes(path.with_suffix(".json"), json.dumps(report, indent=2).encode() + b"\n")
     sync_parents(files, path, layout.root)
     return Quarantined(path, commit_offset, len(data), records)

@@ -19,7 +19,6 @@ second crash must not find it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -34,8 +33,9 @@ from sprocketmq.store.index.index import Index
 from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.queue.table import QueueTable
-from sprocketmq.store.recovery.quarantine import Quarantined, set_aside
-from sprocketmq.store.recovery.resync import FoundRecord, record_at, records_behind, topic_and_place
+from sprocketmq.store.recovery.cut import cut_queues, found_from, set_aside_behind
+from sprocketmq.store.recovery.quarantine import Quarantined
+from sprocketmq.store.recovery.resync import FoundRecord, record_at, topic_and_place
 
 _log = logging.getLogger("sprocketmq.store.recovery.recovery")
 
@@ -73,7 +73,6 @@ class Recovery:
         self._checkpoint = checkpoint
         self._deleted = deleted
         self._check_crc = check_crc
-        self._index_lost = False
         self._queues_lost = False
         self.report = RecoveryReport(clean=clean)
 
@@ -84,6 +83,7 @@ class Recovery:
             self._deleted.settle(0, 0)
             return self.report
         start = min(self._start(), self._drop_deleted())
+        self._vouch_for_index()
         self.report.start_offset = start
         end = self._walk(start)
         self._agree(end)
@@ -103,7 +103,6 @@ class Recovery:
         self._queues.load()
         if self._index is not None:
             self._index.load()
-            self._index_lost = not self._index.names
         for queue in self._queues:
             queue.find_both_ends(self._log.min_offset, clean=self.report.clean)
         self._queues_lost = all(queue.max_offset == 0 for queue in self._queues)
@@ -197,9 +196,9 @@ class Recovery:
         """The last record the index has; what comes behind it is to be indexed."""
         if self._index is None:
             return self._log.max_known
-        if not self._index.names and self._index_lost:
+        if not self._index.names:
             return self._log.min_offset
-        if self.report.clean or not self._index.names:
+        if self.report.clean:
             return self._log.max_known
         end = self._index.header(self._index.names[-1]).end_offset
         return end if self._log.base_of(end) is not None else self._log.min_offset
@@ -207,14 +206,23 @@ class Recovery:
     def _drop_unsafe_indexes(self) -> None:
         """Files that changed after the checkpoint may have lost any of their pages; they are built again.
 
-        A file without entries is no loss: it is younger than the checkpoint, or no message had a key.
+        One without entries may be what is left of a file with the keys of the whole log, which an earlier recovery
+        wrote: where no other file is kept, all of the log is indexed again.
         """
         if self._index is None:
             return
         for name, header in self._index.headers():
             if header.end_timestamp > self._checkpoint.index_msg_timestamp or header.index_count <= 1:
-                self._index_lost |= header.index_count > 1
                 self._index.remove(name)
+
+    def _vouch_for_index(self) -> None:
+        """The checkpoint vouches for the index files that are kept, and for none that is written from here on."""
+        if self._index is None:
+            return
+        newest = max((header.end_timestamp for _name, header in self._index.headers()), default=0)
+        if newest < self._checkpoint.index_msg_timestamp:
+            self._checkpoint.index_msg_timestamp = newest
+            self._files.write_bytes(self._layout.checkpoint, self._checkpoint.encode())
 
     # -- the walk
 
@@ -260,7 +268,7 @@ class Recovery:
         """Where the log goes on behind something that is no record; None when it has ended there."""
         proof = False
         first: FoundRecord | None = None
-        for found in self._records_behind(at):
+        for found in found_from(self._files, self._log, at + 1):
             first = first or found
             verdict = self._vouched(found)
             if verdict is not None:
@@ -275,19 +283,6 @@ class Recovery:
         if damage not in self.report.damaged:
             self.report.damaged.append(damage)
         return first.commit_offset
-
-    def _records_behind(self, at: int) -> Iterator[FoundRecord]:
-        for base in self._log.bases:
-            if base + self._log.file_size <= at:
-                continue
-            view = self._log.view_of(base)
-            if view is None:
-                continue
-            file = self._files.open(self._log.path_of(base), writable=False)
-            try:
-                yield from records_behind(file, view, base, max(at + 1 - base, 0))
-            finally:
-                file.close()
 
     def _vouched(self, found: FoundRecord) -> bool | None:
         """Whether a record was there at the checkpoint; None when it proves nothing.
@@ -313,25 +308,12 @@ class Recovery:
         return None
 
     def _set_aside(self, at: int, reason: str) -> None:
-        """Keep every file's part behind `at` that holds whole records."""
-        for base in self._log.bases:
-            view = self._log.view_of(base)
-            inside = [found for found in self._records_behind(at) if self._log.base_of(found.commit_offset) == base]
-            if not inside or view is None:
-                continue
-            start = max(at, base)
-            end = inside[-1].commit_offset + inside[-1].size
-            kept = set_aside(self._files, self._layout, start, view[start - base : end - base], len(inside), reason)
-            self.report.quarantined.append(kept)
+        self.report.quarantined += set_aside_behind(self._files, self._layout, self._log, at, reason)
 
     # -- making queues, index and log agree
 
     def _agree(self, end: int) -> None:
-        for queue in self._queues:
-            cut = queue.cut(end)
-            self.report.cut_queue_entries += cut
-            if (cut or not self.report.clean) and queue.clear_behind():
-                self._files.sync_dir(queue.folder)
+        self.report.cut_queue_entries += cut_queues(self._files, self._queues, end, clear_all=not self.report.clean)
         self._log.cut(end)
         if self._index is not None and any(header.end_offset >= end for _name, header in self._index.headers()):
             self._rebuild_index(end)
@@ -343,6 +325,7 @@ class Recovery:
         for name, header in index.headers():
             if header.end_offset >= end:
                 index.remove(name)
+        self._vouch_for_index()
         self.report.clean = False
         self._walk_from(self._index_start())
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.record.record import MAGIC_V1, MAGIC_V2, WHOLE, check_record, decode_record
+from sprocketmq.store.files.bad_pages import BAD_PAGES
 from sprocketmq.store.files.files import File
 from sprocketmq.store.files.layout import is_topic_name
 
@@ -39,6 +40,7 @@ def records_behind(file: File, view: memoryview, base: int, start: int) -> Itera
 
 def record_at(view: memoryview, base: int, at: int) -> FoundRecord | None:
     kind, size = check_record(view, at, len(view))
+    BAD_PAGES.check()
     if kind != WHOLE or int.from_bytes(view[at + 28 : at + 36], "big") != base + at:
         return None
     try:
@@ -51,6 +53,7 @@ def _next_magic(view: memoryview, at: int, end: int) -> int:
     """The next position whose bytes 4 to 8 are a record's magic; -1 when there is none."""
     while at < end:
         chunk = bytes(view[at + 4 : min(at + 4 + _CHUNK, end + 8)])
+        BAD_PAGES.check()
         here = chunk.find(_COMMON)
         while here >= 0:
             if chunk[here : here + 4] in _MAGICS:
@@ -63,4 +66,5 @@ def _next_magic(view: memoryview, at: int, end: int) -> int:
 def topic_and_place(view: memoryview, at: int) -> tuple[str, int, int, int, int]:
     """(topic, queue id, queue offset, sys flag, store timestamp) of the record at a position."""
     record = decode_record(view, at, check_crc=False)
+    BAD_PAGES.check()
     return record.topic, record.queue_id, record.queue_offset, record.sys_flag, record.store_timestamp

@@ -1,4 +1,4 @@
-# The C types of timerlink.py.
+# The C types of link.py.
 from sprocketmq.hot.octets cimport i32, i64, put_i32, put_i64
 from sprocketmq.protocol.record.record cimport Pointer
 
@@ -31,3 +31,8 @@ cpdef void clear_slots(unsigned char[::1] wheel, Py_ssize_t begin, Py_ssize_t en
     have=Py_ssize_t, count=cython.longlong, p=Pointer, at=Py_ssize_t,
 )
 cpdef long long timers_in(const unsigned char[::1] slots, long long from_time) except? -1
+
+@cython.locals(
+    have=Py_ssize_t, latest=cython.longlong, p=Pointer, at=Py_ssize_t,
+)
+cpdef long long latest_in(const unsigned char[::1] slots, long long from_time) except? -2

@@ -22,6 +22,8 @@ def link_units(units: Octets, position: int, wheel: Octets, precision_ms: int, f
     have, slots = len(units), len(wheel) // SLOT_SIZE
     if have < UNIT_SIZE or slots == 0:
         return
+    # Bare addresses: indexing a typed memory view would check its owner at each of a million reads. Its bytes cannot go
+    # as long as the arguments live, and nobody else writes the wheel: the GIL is held from here to the end.
     p = cython.address(units[0]) if cython.compiled else units
     w = cython.address(wheel[0]) if cython.compiled else wheel
     at = 0
@@ -59,7 +61,7 @@ def clear_slots(wheel: Octets, begin: int, end: int, from_time: int) -> None:
     """Empty the slots in these bytes of the wheel whose time is not before `from_time`."""
     if begin >= end:
         return
-    w = cython.address(wheel[0]) if cython.compiled else wheel
+    w = cython.address(wheel[0]) if cython.compiled else wheel  # as in `link_units`
     at = begin
     while at + SLOT_SIZE <= end:
         if i64(w, at) >= from_time and i64(w, at) > 0:
@@ -80,3 +82,19 @@ def timers_in(slots: Octets, from_time: int) -> int:
                 count += i32(p, at + 24)
             at += SLOT_SIZE
     return count
+
+
+def latest_in(slots: Octets, from_time: int) -> int:
+    """The latest time that is not before `from_time` and has units in these slots; -1 for none.
+
+    How many timers a slot has says nothing about that: a unit that recalls one counts as one less.
+    """
+    have, latest = len(slots), -1
+    if have >= SLOT_SIZE:
+        p = cython.address(slots[0]) if cython.compiled else slots
+        at = 0
+        while at + SLOT_SIZE <= have:
+            if i64(p, at) >= from_time and i64(p, at) > latest and i64(p, at) > 0 and i64(p, at + 16) != NONE:
+                latest = i64(p, at)
+            at += SLOT_SIZE
+    return latest

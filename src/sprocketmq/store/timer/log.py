@@ -114,6 +114,34 @@ class TimerLog:
                 return self.get(base + (count - 1) * UNIT_SIZE)
         return None
 
+    def units_before(self, position: int) -> Iterator[tuple[int, TimerUnit]]:
+        """The units that end at a position or before it, with their positions, the last first."""
+        for base in reversed(self._bases):
+            count = min(self._units_in(base), max(0, position - base) // UNIT_SIZE)
+            for number in range(count - 1, -1, -1):
+                unit = self.get(base + number * UNIT_SIZE)
+                if unit is not None:
+                    yield base + number * UNIT_SIZE, unit
+
+    def cut(self, position: int) -> None:
+        """Forget every unit from a position on, on disk as well."""
+        for base in [base for base in self._bases if base >= position and base != self.begin]:
+            self._bases.remove(base)
+            if (file := self._open.pop(base, None)) is not None:
+                file.close()
+            self._files.remove(self._folder / file_name(base))
+            self._files.sync_dir(self._folder)
+        base = position - position % self._file_size
+        if base in self._bases:
+            self._clear(self._file(base), position - base)
+        self.end = position
+
+    def _clear(self, file: File, at: int) -> None:
+        for low, high in file.data_ranges(at, self._file_size):
+            for start in range(low, high, _RUN_BYTES):
+                file.write(start, bytes(min(_RUN_BYTES, high - start)))
+        file.sync()
+
     def remove_before(self, commit_offset: int) -> None:
         """Delete the files whose messages the log no longer has; the last file stays."""
         while len(self._bases) > 1:
@@ -188,7 +216,12 @@ class TimerCheck:
 def read_timer_check(files: Files, path: Path) -> TimerCheck:
     if not files.exists(path):
         return TimerCheck()
-    data = files.read_bytes(path).ljust(CHECK.size, b"\0")
+    return decode_timer_check(files.read_bytes(path))
+
+
+def decode_timer_check(data: bytes) -> TimerCheck:
+    """What was not written is 0."""
+    data = data.ljust(CHECK.size, b"\0")
     read_time, log_position, queue_offset, master, state, timestamp, counter = CHECK.unpack_from(data)
     return TimerCheck(
         read_time=read_time, log_position=log_position, queue_offset=queue_offset, master_queue_offset=master,

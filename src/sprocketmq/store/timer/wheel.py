@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sprocketmq.store.files.bad_pages import BAD_PAGES
 from sprocketmq.store.files.files import Files
-from sprocketmq.store.timer.link import clear_slots, link_units, timers_in
+from sprocketmq.store.timer.link import clear_slots, latest_in, link_units, timers_in
 
 SLOT = struct.Struct(">qqqii")
 SLOT_SIZE = SLOT.size
@@ -61,6 +62,7 @@ class TimerWheel:
         wheel = self._file.map()
         for low, high in self._ranges():
             clear_slots(wheel, low, high, time_ms // self._precision_ms)
+        BAD_PAGES.check_write()
 
     def clear_between(self, begin_ms: int, end_ms: int) -> None:
         """Empty the slots from one time up to another."""
@@ -70,14 +72,25 @@ class TimerWheel:
 
     def link(self, runs: Iterable[tuple[int, bytes]], time_ms: int) -> None:
         """Add the units of the timer log, given by their positions and bytes, whose time is `time_ms` or later."""
+        self._file.allocate(
+            0, self._file.size
+        )  # who knows where they go: a store into a hole is a SIGBUS on a full disk
         wheel = self._file.map()
         for position, units in runs:
             link_units(units, position, wheel, self._precision_ms, time_ms)
+        BAD_PAGES.check_write()
 
     def timers_from(self, time_ms: int) -> int:
         """How many timers rest for this time and later."""
         time = time_ms // self._precision_ms
         return sum(timers_in(self._file.read(low, high - low), time) for low, high in self._ranges())
+
+    def latest_from(self, time_ms: int) -> int:
+        """The latest second, this one or a later, that has units; -1 for none."""
+        time = time_ms // self._precision_ms
+        ranges = self._ranges()
+        latest = max((latest_in(self._file.read(low, high - low), time) for low, high in ranges), default=-1)
+        return latest * self._precision_ms if latest >= 0 else -1
 
     def written(self) -> Iterator[Slot]:
         """Every slot that holds, or held, timers."""

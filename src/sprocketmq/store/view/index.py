@@ -20,7 +20,7 @@ from sprocketmq.store.index.format import (
     index_file_size,
     slot_at,
 )
-from sprocketmq.store.view.source import ByteSource
+from sprocketmq.store.view.source import ByteSource, checked
 
 DEFAULT_SLOTS = 5_000_000
 DEFAULT_CAPACITY = 20_000_000
@@ -48,7 +48,7 @@ class IndexView:
         self.path, self.name, self.shape = path, path.rpartition("/")[2], shape
         self._file = source.open(path)
         head = self._file.read(0, HEADER_SIZE)
-        self.header = decode_index_header(head) if len(head) == HEADER_SIZE else _EMPTY
+        self.header = checked(decode_index_header(head) if len(head) == HEADER_SIZE else _EMPTY)
         self.size = self._file.size
 
     @property
@@ -59,20 +59,22 @@ class IndexView:
 
     def slot(self, number: int) -> int:
         data = self._file.read(slot_at(number), SLOT_SIZE)
-        return int.from_bytes(data, "big", signed=True)
+        return checked(int.from_bytes(data, "big", signed=True))
 
     def slots(self) -> array[int]:
-        data = bytes(self._file.read(HEADER_SIZE, SLOT_SIZE * self.shape.slots))
+        data = checked(bytes(self._file.read(HEADER_SIZE, SLOT_SIZE * self.shape.slots)))
         heads = array("i", data[: len(data) // 4 * 4])
         heads.byteswap()
         return heads
 
     def entry(self, number: int) -> IndexEntry:
-        return IndexEntry(*INDEX_ENTRY.unpack(self._file.read(self.shape.entry_at(number), INDEX_ENTRY_SIZE)))
+        data = self._file.read(self.shape.entry_at(number), INDEX_ENTRY_SIZE)
+        return checked(IndexEntry(*INDEX_ENTRY.unpack(data)))
 
     def entries(self) -> Iterator[IndexEntry]:
         data = self._file.read(self.shape.entry_at(1), (self.count - 1) * INDEX_ENTRY_SIZE)
-        return map(IndexEntry._make, INDEX_ENTRY.iter_unpack(data))
+        yield from map(IndexEntry._make, INDEX_ENTRY.iter_unpack(data))
+        checked(data)  # once for all of them: there are millions
 
     def stored_entries(self) -> memoryview:
         """The bytes of all entries, from number 0 on."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sprocketmq.errors import BodyError, StoreCorrupt
 from sprocketmq.protocol.record.record import MAGIC_BLANK, MAGIC_V1, MAGIC_V2, Record, decode_record
-from sprocketmq.store.view.source import ByteFile, ByteSource, FileWindow, is_zero
+from sprocketmq.store.view.source import ByteFile, ByteSource, FileWindow, checked, is_zero
 
 _HEAD = struct.Struct(">ii")
 _MAGICS = tuple(magic.to_bytes(4, "big", signed=True) for magic in (MAGIC_V1, MAGIC_V2))
@@ -77,9 +77,9 @@ class LogView:
         """The whole record at `offset`; of exactly `size` bytes when that is given. Raises StoreCorrupt."""
         data = self.read(offset, size or self.size_at(offset))
         try:
-            record = decode_record(data, check_crc=check_crc)
+            record = checked(decode_record(data, check_crc=check_crc))
         except BodyError as error:
-            raise self._corrupt(offset, str(error)) from None
+            raise checked(self._corrupt(offset, str(error))) from None
         if record.commit_offset != offset:
             raise self._corrupt(offset, f"the record here says it lies at {record.commit_offset}")
         if size is not None and record.size != size:
@@ -108,7 +108,7 @@ class LogView:
         for begin, stop in self._data_ranges(offset, end):
             at = max(offset, begin - 4)  # its size may be zero in its first bytes, and lie in the hole before
             while at < stop:
-                data = bytes(self.read(at, min(_SEARCH + 8, stop - at)))
+                data = checked(bytes(self.read(at, min(_SEARCH + 8, stop - at))))
                 for place in _magic_places(data):
                     if self._whole(at + place - 4):
                         return at + place - 4
@@ -132,8 +132,9 @@ class LogView:
         window = FileWindow(self._file(file), self.source.window)
         while at < stop:
             try:
-                record = _decode(window, at, file.base)
+                record = checked(_decode(window, at, file.base))
             except BodyError as error:
+                checked(error)
                 resumed = self.next_record(at + 1, stop) if skip_damage else None
                 if not skip_damage or (resumed is None and self.is_empty(at, stop)):
                     return at
@@ -148,8 +149,8 @@ class LogView:
 
     def size_at(self, offset: int) -> int:
         """What the record at `offset` says of its length; it may be wrong, so no more than the file holds is read."""
-        head = self.read(offset, 4)
-        return min(max(4, int.from_bytes(head, "big", signed=True)), _MAX_RECORD)
+        head = checked(int.from_bytes(self.read(offset, 4), "big", signed=True))
+        return min(max(4, head), _MAX_RECORD)
 
     def _whole(self, offset: int) -> bool:
         try:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sprocketmq.store.files.deleted_topics import Deletion
 from sprocketmq.store.queue.cursor import is_tearable
 from sprocketmq.store.queue.format import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, QueueEntry, decode_entry
-from sprocketmq.store.view.source import ByteFile, ByteSource
+from sprocketmq.store.view.source import ByteFile, ByteSource, checked
 
 _WORDS = ENTRY_SIZE // 4
 #: Recovery trusts the full files of a queue before the last three.
@@ -67,7 +67,7 @@ class QueueView:
         file = self._file_at(at)
         if file is None or at + ENTRY_SIZE > file.base + file.size:
             return None
-        return decode_entry(self._bytes(file).read(at - file.base, ENTRY_SIZE))
+        return checked(decode_entry(self._bytes(file).read(at - file.base, ENTRY_SIZE)))
 
     def stored_run(self, offset: int, most: int) -> memoryview:
         """The bytes of up to `most` entries from `offset` on, as far as its file goes."""
@@ -82,7 +82,7 @@ class QueueView:
     def last_written(self, end: int) -> int:
         """The last offset before `end` at which any entry is written, be it behind a hole; -1 for none."""
         for file in reversed(self.files):
-            data = bytes(self._bytes(file).read(0, file.size)).rstrip(b"\0")
+            data = checked(bytes(self._bytes(file).read(0, file.size))).rstrip(b"\0")
             if data:
                 return min(end - 1, file.base // ENTRY_SIZE + (len(data) - 1) // ENTRY_SIZE)
         return -1
@@ -166,19 +166,15 @@ class QueueView:
             if file.base != end:
                 break
             data = self._bytes(file).read(0, file.size - file.size % ENTRY_SIZE)
-            written = _written(data)
+            written = checked(_written(data))
             end = file.base + written * ENTRY_SIZE
             if written < len(data) // ENTRY_SIZE:
                 break
         return end // ENTRY_SIZE
 
     def _is_full(self, file: QueueFile) -> bool:
-        return (
-            file.size >= ENTRY_SIZE
-            and decode_entry(
-                self._bytes(file).read(file.size - file.size % ENTRY_SIZE - ENTRY_SIZE, ENTRY_SIZE)
-            ).is_written
-        )
+        last = file.size - file.size % ENTRY_SIZE - ENTRY_SIZE
+        return last >= 0 and checked(decode_entry(self._bytes(file).read(last, ENTRY_SIZE)).is_written)
 
     def _file_at(self, at: int) -> QueueFile | None:
         return self._by_base.get(at // self.file_size * self.file_size) if self.file_size else None

@@ -32,7 +32,7 @@ class Redispatch:
         self.end = self.newest = 0
         self._log, self._find, self._make = log, find, make
         self._deleted = deleted
-        self._touched: list[QueueBuffer] = []
+        self._touched: list[RebuiltQueue] = []
         self._dispatcher = Dispatcher({}, self._open, None, delays)
         self._dispatcher.mending = queue_file_size
 
@@ -47,9 +47,9 @@ class Redispatch:
         self._touched.clear()
         return at
 
-    def room(self, topic: str, queue_id: int) -> QueueBuffer:
+    def room(self, topic: str, queue_id: int) -> RebuiltQueue:
         owner = self._dispatcher.queue(topic, queue_id).owner
-        assert isinstance(owner, QueueBuffer)
+        assert isinstance(owner, RebuiltQueue)
         return owner
 
     def _walk(self, file: LogFile, at: int) -> int:
@@ -63,7 +63,7 @@ class Redispatch:
 
     def _open(self, topic: str, queue_id: int) -> QueueCursor:
         make = self._make
-        room = QueueBuffer(
+        room = RebuiltQueue(
             topic, queue_id, self._find(topic, queue_id), lambda: make(topic, queue_id), self._touched.append
         )
         if topic in self._deleted:
@@ -72,12 +72,12 @@ class Redispatch:
         return room.cursor
 
 
-class QueueBuffer:
+class RebuiltQueue:
     """The write end of one queue. A queue that is not there is made with its first entry."""
 
     def __init__(
         self, topic: str, queue_id: int, queue: QueueView | None, make: Callable[[], QueueView],
-        on_touched: Callable[[QueueBuffer], None],
+        on_touched: Callable[[RebuiltQueue], None],
     ) -> None:  # fmt: skip
         self.min_offset, self.bases = 0, list[int]()
         self.cursor = QueueCursor(topic, queue_id, self)

@@ -32,7 +32,7 @@ from sprocketmq.store.view.scan_mask import looked_at, mask
 from sprocketmq.store.view.scan_select import Selection
 from sprocketmq.store.view.scan_skim import wanted_entries
 from sprocketmq.store.view.scan_splits import LogSplit, QueueSplit, Split, plan_splits
-from sprocketmq.store.view.source import ByteSource, open_source
+from sprocketmq.store.view.source import ByteSource, checked, open_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -150,8 +150,9 @@ class _Reader:
         at, length = 0, len(data)
         while at < length:
             try:
-                rows = rows_of_run(data, at, length, self._wanted, at + BATCH_BYTES)
-            except BodyError:
+                rows = checked(rows_of_run(data, at, length, self._wanted, at + BATCH_BYTES))
+            except BodyError as error:
+                checked(error)
                 resumed = self._log.next_record(begin + min(at + BATCH_BYTES, length), end) or end
                 yield from self._around_damage(begin + at, resumed)
                 at = resumed - begin
@@ -182,7 +183,7 @@ class _Reader:
         chosen = self._how.selection
         codes = None if split.topic == SCHEDULE_TOPIC else self._codes  # there it is the time of delivery
         for entries in self._entries(split):
-            places = wanted_entries(entries, codes, chosen.begin_physical, chosen.end_physical)
+            places = checked(wanted_entries(entries, codes, chosen.begin_physical, chosen.end_physical))
             while places:
                 count = self._at_once(places)
                 yield from self._gather(split, places[:count])
@@ -210,8 +211,9 @@ class _Reader:
         begin = places[0][0]
         data = self._log.read(begin, sum(places[-1]) - begin)
         try:
-            rows = rows_of_entries(data, places, self._wanted, begin)
+            rows = checked(rows_of_entries(data, places, self._wanted, begin))
         except BodyError as error:
+            checked(error)
             if len(places) > 1:
                 for place in places:
                     yield from self._gather(split, [place])
@@ -242,7 +244,7 @@ class _Reader:
 
         self._stats.rows_scanned += rows.seen
         self._stats.bytes_scanned += rows.seen_bytes
-        batch = arrow.batch_of(data, rows, self._decoded)
+        batch = checked(arrow.batch_of(data, rows, self._decoded))  # which copies, so that nothing looks again
         keep = mask(batch, self._how.selection, self._queued, self._deleted)
         if keep is not None:
             batch = batch.filter(keep)

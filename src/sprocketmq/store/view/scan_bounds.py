@@ -19,7 +19,7 @@ from sprocketmq.store.files.checkpoint import decode_checkpoint
 from sprocketmq.store.view.log import LogFile, LogView
 from sprocketmq.store.view.recovery import crash_start
 from sprocketmq.store.view.scan_skim import skim
-from sprocketmq.store.view.source import read_whole
+from sprocketmq.store.view.source import checked, read_whole
 from sprocketmq.store.view.store import FOREVER, StoreView
 
 
@@ -67,7 +67,7 @@ class _Run:
     def _follow(self, file: LogFile) -> bool:
         """Whether the records go on to the file's end."""
         while self.end < file.end:
-            kind, length, late = skim(self._next(file), self.end, self._limit if self.late < 0 else -1)
+            kind, length, late = checked(skim(self._next(file), self.end, self._limit if self.late < 0 else -1))
             if self.late < 0 and late < length:
                 self.late = self.end + late
             self.end += length

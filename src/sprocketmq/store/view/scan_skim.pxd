@@ -1,4 +1,4 @@
-# The C types of skim.py.
+# The C types of scan_skim.py.
 from sprocketmq.hot.octets cimport i32, i64
 from sprocketmq.protocol.record.record cimport NO_MAGIC, WHOLE, RecordParts, Pointer
 

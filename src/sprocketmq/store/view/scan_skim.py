@@ -25,7 +25,7 @@ def skim(data: Octets, origin: int, limit: int) -> tuple[int, int, int]:
     on checksums count too.
     """
     at, late, have, kind = 0, -1, len(data), WHOLE
-    layout = RecordParts()
+    layout = RecordParts()  # one for all records: it holds places, and locating the next record writes over them
     if have:
         p = cython.address(data[0]) if cython.compiled else data
         while at < have:

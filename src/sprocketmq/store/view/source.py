@@ -2,6 +2,9 @@
 
 Everything is opened for reading only. A local file is mapped, so that reading costs no copy; a remote one is read in
 windows of `window` bytes. Paths are strings with `/`, relative to the source's root.
+
+A page of a map may turn out not to be there: the disk cannot read it, or somebody has cut the file short. It then reads
+as zeros (sigbus.py), so whoever makes something of the bytes says so by `checked` before it is used.
 """
 
 from __future__ import annotations
@@ -9,11 +12,17 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sprocketmq import extras
+from sprocketmq.store.files.bad_pages import BAD_PAGES
 from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.sigbus import guard_maps
 
+T = TypeVar("T")
+
+#: Folders of a store that may be links to another disk.
+_FOLDERS = "", "commitlog", "consumequeue", "consumequeue_ext", "index"
 #: How much of a remote file is fetched at once; larger than any record.
 REMOTE_WINDOW = 8 * 1024 * 1024
 
@@ -84,6 +93,7 @@ class LocalSource:
 
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root)
+        guard_maps(self.root / folder for folder in _FOLDERS)
 
     def entries(self, directory: str) -> list[Entry]:
         folder = self.root / directory
@@ -162,8 +172,18 @@ class FileWindow:
         return self._view[at - self._at :]
 
 
+def checked(made: T) -> T:
+    """What was made of a source's bytes, if they were there; StoreCorrupt names the page that was not."""
+    BAD_PAGES.check()
+    return made
+
+
 def is_zero(data: memoryview, step: int = 1 << 20) -> bool:
     """Whether all bytes are zero: nothing was ever written there."""
+    return checked(_is_zero(data, step))
+
+
+def _is_zero(data: memoryview, step: int) -> bool:
     return all(not bytes(data[at : at + step]).strip(b"\0") for at in range(0, len(data), step))
 
 
@@ -173,7 +193,7 @@ def read_whole(source: ByteSource, path: str) -> bytes | None:
         file = source.open(path)
     except FileNotFoundError:
         return None
-    return bytes(file.read(0, file.size))
+    return checked(bytes(file.read(0, file.size)))
 
 
 def open_source(root: Path | str) -> ByteSource:

@@ -28,7 +28,7 @@ from sprocketmq.store.view.log import Damage
 from sprocketmq.store.view.queue import QueueView
 from sprocketmq.store.view.redispatch import Redispatch
 from sprocketmq.store.view.reindex import Indexes, Reindex
-from sprocketmq.store.view.source import ByteSource, open_source, read_whole
+from sprocketmq.store.view.source import ByteSource, checked, open_source, read_whole
 
 FOREVER = (1 << 63) - 1
 #: A query by key answers no more than this, as the broker does.
@@ -130,7 +130,7 @@ class StoreView:
         folder, offset = f"consumequeue_ext/{topic}/{queue_id}", ext_offset(address)
         for file in queue_files(self.source, folder):
             if file.base <= offset < file.base + file.size:
-                return decode_unit(self.source.open(file.path).read(offset - file.base, MAX_UNIT_SIZE))
+                return checked(decode_unit(self.source.open(file.path).read(offset - file.base, MAX_UNIT_SIZE)))
         return None
 
     def _keyed(self, offset: int, topic: str, key: str) -> Record | None:

@@ -9,9 +9,9 @@ from tests.unit.broker.support import Caller, fields
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.config import BrokerConfig
-from sprocketmq.broker.settings import is_runtime, shown
+from sprocketmq.broker.settings import is_runtime
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.config import settings_of
+from sprocketmq.config import settings_of, shown
 from sprocketmq.logs import LogfmtFormatter
 from sprocketmq.properties_file import parse_properties
 
@@ -71,7 +71,7 @@ async def test_changes_take_effect_are_logged_and_outlive_a_restart(
         (b"bindAddress=0.0.0.0", ResponseCode.NO_PERMISSION),
         (b"brokerName=broker-b", ResponseCode.NO_PERMISSION),
         (b"brokerConfigPath=/etc/passwd", ResponseCode.INVALID_PARAMETER),
-        (b"rocketmqHome=/tmp", ResponseCode.INVALID_PARAMETER),
+        (b"rocketmqHome=/tmp", ResponseCode.NO_PERMISSION),
         (b"traceOn=false\r\nstorePathRootDir=/tmp/evil\r\n", ResponseCode.NO_PERMISSION),
         (b"traceOn=false\\r\\nnamesrvAddr\\=192.0.2.1", ResponseCode.INVALID_PARAMETER),
         (b"fileReservedTime=48\\nadminAllowFrom\\=*", ResponseCode.INVALID_PARAMETER),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.broker.support import Caller
 
-from sprocketmq.broker.admin import CHANGES
+from sprocketmq.auth.authorization.request_table import CHANGES, READS
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
 
@@ -59,7 +59,13 @@ async def test_strangers_change_nothing(stranger: Caller, broker: Broker, code: 
     assert (broker.topics.configs, broker.groups.configs, broker.settings.entries()) == (topics, groups, settings)
 
 
-@pytest.mark.parametrize("code", [RequestCode.GET_BROKER_CONFIG, RequestCode.GET_ALL_TOPIC_CONFIG, 28, 201, 317])
+@pytest.mark.parametrize("code", sorted(READS))
+async def test_strangers_do_not_see_what_is_not_theirs(stranger: Caller, code: int) -> None:
+    refused = (ResponseCode.NO_PERMISSION, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)  # what is not there shows nothing
+    assert (await stranger(code)).code in refused
+
+
+@pytest.mark.parametrize("code", [RequestCode.GET_ALL_TOPIC_CONFIG, 28, 317])
 async def test_strangers_may_look(stranger: Caller, code: int) -> None:
     assert (await stranger(code, isOrder=False)).code == 0
 

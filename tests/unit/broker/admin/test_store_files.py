@@ -44,7 +44,7 @@ async def test_unused_topics_go_and_those_of_the_system_stay(caller: Caller, bro
     for topic in ("used", "unused"):
         await caller.send(topic)
     broker.store.put("TRANS_CHECK_MAX_TIME_TOPIC", 0, 0, 0, b"x", b"", 0, bytes(8), 0, 0)
-    broker.topics.delete("unused")
+    await broker.topics.delete("unused")
     assert (await caller(RequestCode.CLEAN_UNUSED_TOPIC)).code == 0
     left = set(broker.store.topics())
     assert "unused" not in left

@@ -271,7 +271,7 @@ def saved(broker: Broker) -> None:
     """What the timer gives to its thread is done when this returns."""
     timer = broker.kinds.timer
     timer.progress.save_now()
-    timer._saver.submit(int).result()
+    timer.files.await_saved()
 
 
 async def test_a_failed_sync_of_timers_is_final(clock: FakeClock, tmp_path: Path) -> None:
@@ -343,3 +343,20 @@ async def test_a_chain_that_leads_round_ends_where_it_is_damaged(
     deliver(broker, clock, 0)
     deliver(broker, clock, 5000)
     assert broker.store.max_offset("T", 0) == 3
+
+
+async def test_no_timer_is_lost_for_the_recall_of_another(start_broker: StartBroker, clock: FakeClock) -> None:
+    """A recall counts against its second's number of timers; after a restart that number was taken for what waits."""
+    broker = await start_broker(recallMessageEnable="true")
+    caller = Caller(broker)
+    for number in range(3):
+        answer = await caller.send(body=b"recalled", TIMER_DELAY_SEC="5", UNIQ_KEY=f"{number:032X}")
+        handle = fields(answer)["recallHandle"]
+        assert (await caller(RequestCode.RECALL_MESSAGE, topic="T", recallHandle=handle)).code == ResponseCode.SUCCESS
+    await caller.send(body=b"wanted", TIMER_DELAY_SEC="20")
+    deliver(broker, clock, 0)
+    await broker.stop()
+    again = await start_broker(recallMessageEnable="true")
+    for _ in range(30):
+        deliver(again, clock, 1000)
+    assert bodies(await Caller(again).pull()) == [b"wanted"]

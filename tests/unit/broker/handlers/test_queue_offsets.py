@@ -50,12 +50,24 @@ async def test_a_committed_offset_is_never_forgotten(caller: Caller, start_broke
     await caller.send()
     await caller.heartbeat("G")
     update = RequestCode.UPDATE_CONSUMER_OFFSET
-    assert (await ask(caller, update, consumerGroup="G", commitOffset=7)).code == 0
-    assert await query(caller) == (0, "7")  # though it is beyond the queue's end
+    assert (await ask(caller, update, consumerGroup="G", commitOffset=1)).code == 0
+    assert await query(caller) == (0, "1")
     await broker.stop()
     again = Caller(await start_broker())
-    assert await query(again) == (0, "7")
+    assert await query(again) == (0, "1")
     await again.client.close(grace=0.1)
+
+
+async def test_nobody_is_ahead_of_a_queue(broker: Broker, caller: Caller) -> None:
+    """As RocketMQ's group would skip what comes there next."""
+    await caller.send()
+    await caller.heartbeat("G")
+    update = RequestCode.UPDATE_CONSUMER_OFFSET
+    assert (await ask(caller, update, consumerGroup="G", commitOffset=2)).code == ResponseCode.SYSTEM_ERROR
+    await caller.pull(offset=0, commit=1 << 60, sys_flag=1 | 4)
+    assert broker.offsets.queues("G", "T") == {}
+    await caller.pull(offset=0, commit=1, sys_flag=1 | 4)
+    assert broker.offsets.queues("G", "T") == {0: 1}
 
 
 async def test_commits_for_what_does_not_exist_are_refused(caller: Caller) -> None:
@@ -75,6 +87,6 @@ async def test_only_queues_that_are_there_have_offsets(broker: Broker, caller: C
         assert (await ask(caller, RequestCode.UPDATE_CONSUMER_OFFSET, **commit)).code == ResponseCode.SYSTEM_ERROR
     assert broker.offsets.queues("G", "T") == {}
     await caller.send(queue_id=3)
-    broker.topics.put(replace(broker.topics.configs["T"], read_queue_nums=1, write_queue_nums=1))
+    await broker.topics.put(replace(broker.topics.configs["T"], read_queue_nums=1, write_queue_nums=1))
     commit = {"consumerGroup": "G", "commitOffset": 1, "queueId": 3}
     assert (await ask(caller, RequestCode.UPDATE_CONSUMER_OFFSET, **commit)).code == 0  # its messages are still there

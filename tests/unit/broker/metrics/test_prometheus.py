@@ -13,14 +13,16 @@ from tests.unit.broker.support import Caller, bodies, make_settings, wants
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.send.backpressure import RESERVE_BYTES, Pressure, available_memory
 from sprocketmq.broker.send.durable_acks import Acks
-from sprocketmq.codes import ResponseCode
+from sprocketmq.broker.tables.saver import Saver
+from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import FlushFailed
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
+from sprocketmq.protocol.record.batch import encode_batch
 from sprocketmq.store.files.files import Disk, DiskFile
 
 
-def test_ticks_that_stay_late_and_scarce_memory_are_pressure(tmp_path: Path) -> None:
+async def test_ticks_that_stay_late_and_scarce_memory_are_pressure(tmp_path: Path) -> None:
     free: list[int | None] = [None]
     settings = make_settings(tmp_path, brokerFastFailureEnable="true")
     pressure = Pressure(settings, lambda: free[0])
@@ -35,7 +37,7 @@ def test_ticks_that_stay_late_and_scarce_memory_are_pressure(tmp_path: Path) -> 
     for _ in range(20):
         pressure.tick(0)
     assert [change and change.split("]")[0] for change in changes] == ["[TIMEOUT_CLEAN_QUEUE", None, "[OVERLOAD"]
-    settings.update({"brokerFastFailureEnable": "false"}, 1)
+    await settings.update({"brokerFastFailureEnable": "false"}, 1)
     free[0] = None
     for _ in range(20):
         pressure.tick(500)
@@ -64,9 +66,13 @@ class Replies:
         self.sent: list[bytes] = []
         self.changed = asyncio.Event()
 
-    def reply(self, data: bytes) -> None:
-        self.sent.append(data)
+    def reply(self, reply: bytes | Command, _request: Command) -> None:
+        self.sent.append(encode_frame(reply) if isinstance(reply, Command) else reply)
         self.changed.set()
+
+
+def asked(end: int) -> Command:
+    return Command(RequestCode.SEND_MESSAGE_V2, opaque=end, body=b"in the log")
 
 
 def answer(end: int) -> bytes:
@@ -75,10 +81,10 @@ def answer(end: int) -> bytes:
 
 async def test_one_flush_answers_everyone_below_it_and_the_late_are_told() -> None:
     store, replies = SlowDisk(), Replies()
-    acks = Acks(store)  # type: ignore[arg-type]
+    acks = Acks(store, Saver("topics", lambda: lambda: None))  # type: ignore[arg-type]
     acks.start()
     for end in (10, 20, 30):
-        acks.add(end, replies, answer(end))  # type: ignore[arg-type]
+        acks.add(end, replies, asked(end), answer(end))  # type: ignore[arg-type]
     store.flushed_offset = 20
     acks.progress()
     assert replies.sent == [answer(10), answer(20)]
@@ -92,11 +98,35 @@ async def test_one_flush_answers_everyone_below_it_and_the_late_are_told() -> No
     acks.stop()
 
 
+async def test_an_answer_that_cannot_be_given_costs_its_peer_alone(caplog: pytest.LogCaptureFixture) -> None:
+    class Unanswerable:
+        peer = "somebody"
+        aborted = ""
+
+        def reply(self, _answer: object, _request: Command) -> None:
+            raise ValueError("made to fail")
+
+        def abort(self, reason: str) -> None:
+            self.aborted = reason
+
+    store, replies, bad = SlowDisk(), Replies(), Unanswerable()
+    acks = Acks(store, Saver("topics", lambda: lambda: None))  # type: ignore[arg-type]
+    acks.start()
+    acks.add(10, bad, asked(10), answer(10))  # type: ignore[arg-type]
+    acks.add(20, replies, asked(20), answer(20))  # type: ignore[arg-type]
+    store.flushed_offset = 20
+    acks.progress()
+    assert replies.sent == [answer(20)]
+    assert bad.aborted
+    assert "answer not given" in caplog.text
+    acks.stop()
+
+
 async def test_after_a_failed_flush_nothing_is_acknowledged() -> None:
     store, replies = SlowDisk(), Replies()
-    acks = Acks(store)  # type: ignore[arg-type]
+    acks = Acks(store, Saver("topics", lambda: lambda: None))  # type: ignore[arg-type]
     acks.start()
-    acks.add(10, replies, answer(10))  # type: ignore[arg-type]
+    acks.add(10, replies, asked(10), answer(10))  # type: ignore[arg-type]
     store.failure, store.flushed_offset = FlushFailed("the disk is gone"), 10
     acks.progress()
     (refused,) = FrameDecoder().feed(*replies.sent)
@@ -118,20 +148,21 @@ class FullDisk(Disk):
 async def test_what_a_full_disk_keeps_from_its_readers_is_acknowledged_all_the_same(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = make_settings(tmp_path, flushDiskType="SYNC_FLUSH")
+    settings = make_settings(tmp_path, flushDiskType="SYNC_FLUSH", mappedFileSizeConsumeQueue="40")
     disk = FullDisk()
     broker = Broker(settings.current, settings.store, files=disk)
     await broker.start()
     caller = Caller(broker)
     assert (await caller.send(body=b"0")).code == ResponseCode.SUCCESS
     disk.full = True
-    stored = await asyncio.gather(*(caller.send(body=b"1", queue_id=queue_id) for queue_id in (1, 0)))
-    assert [answer.code for answer in stored] == [ResponseCode.SUCCESS] * 2
+    batch = encode_batch([(0, b"%d" % number, b"") for number in (1, 2)])  # the second needs another file
+    assert (await caller.send(body=batch, code=RequestCode.SEND_BATCH_MESSAGE)).code == ResponseCode.SUCCESS
     assert any(record.getMessage() == "messages not dispatched" for record in caplog.records)
-    assert (await caller.send(body=b"2")).code == ResponseCode.SERVICE_NOT_AVAILABLE
+    assert (await caller.send(body=b"refused", queue_id=1)).code == ResponseCode.SERVICE_NOT_AVAILABLE
     disk.full = False
     assert (await caller.send(body=b"3")).code == ResponseCode.SUCCESS
-    assert [bodies(await caller.pull(queue_id=queue_id)) for queue_id in (0, 1)] == [[b"0", b"1", b"3"], [b"1"]]
+    pulled = [bodies(await caller.pull(offset=offset)) for offset in (0, 2)]
+    assert pulled == [[b"0", b"1"], [b"2", b"3"]]  # one file at a time
     await caller.client.close(grace=0.1)
     await broker.stop()
 
@@ -150,10 +181,10 @@ async def test_whatever_goes_wrong_with_the_readers_the_others_are_answered(capl
             self.stalled += 1
 
     store, replies = Broken(), Replies()
-    acks = Acks(store)  # type: ignore[arg-type]
+    acks = Acks(store, Saver("topics", lambda: lambda: None))  # type: ignore[arg-type]
     acks.start()
     for end in (10, 20, 30):
-        acks.add(end, replies, answer(end))  # type: ignore[arg-type]
+        acks.add(end, replies, asked(end), answer(end))  # type: ignore[arg-type]
     store.flushed_offset = 20
     acks.progress()
     assert replies.sent == [answer(10), answer(20)]

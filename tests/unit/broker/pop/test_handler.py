@@ -150,6 +150,30 @@ async def test_a_change_at_the_very_time_of_the_pop_is_not_taken_for_an_acknowle
     assert bodies(await pop(caller)) == [b"body"]
 
 
+async def test_a_message_whose_time_is_extended_again_and_again_is_handled_once(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    """As a proxy keeps it for a client that takes long: each answer's times make the next handle, which starts at the
+    message itself.
+    """
+    await caller.send()
+    await caller.send(body=b"second")
+    (_, (queue_id, offset, extra)) = infos(await pop(caller))
+    await ack(caller, (queue_id, offset - 1, extra.rpartition(" ")[0] + f" {offset - 1}"))
+    for _ in range(3):
+        pass_time(broker, clock, INVISIBLE_MS - 1000)
+        answer = await caller(
+            RequestCode.CHANGE_MESSAGE_INVISIBLETIME, consumerGroup="G", topic="T", queueId=queue_id, offset=offset,
+            extraInfo=extra, invisibleTime=INVISIBLE_MS,
+        )  # fmt: skip
+        told = fields(answer)
+        extra = f"{offset} {told['popTime']} {told['invisibleTime']} {told['reviveQid']} 0 broker-a {queue_id} {offset}"
+    pass_time(broker, clock, INVISIBLE_MS - 1000)
+    await ack(caller, (queue_id, offset, extra))
+    pass_time(broker, clock, 10 * INVISIBLE_MS)
+    assert (await pop(caller)).code == ResponseCode.POLLING_TIMEOUT
+
+
 async def test_many_are_acknowledged_at_once(broker: Broker, caller: Caller, clock: FakeClock) -> None:
     for _ in range(3):
         await caller.send()
@@ -196,9 +220,8 @@ async def test_pops_end_with_their_connection(broker: Broker, connect: Connect) 
     waiter, polls = connect(), broker.kinds.pops.polls
     await connect().send()
     await pop(waiter)
-    body = b"x" * 10_000
     parked = [
-        asyncio.ensure_future(waiter(RequestCode.NOTIFICATION, body, pollTime=60_000, **NOTIFY)),
+        asyncio.ensure_future(waiter(RequestCode.NOTIFICATION, pollTime=60_000, **NOTIFY)),
         asyncio.ensure_future(pop(waiter, pollTime=60_000)),
     ]
     await until(lambda: len(polls) == 2)
@@ -359,3 +382,61 @@ async def test_acknowledgements_that_cannot_be(
     await caller.send()
     (info,) = infos(await pop(caller))
     assert (await ack(caller, info, **wrong)).code == code
+
+
+async def test_a_message_that_is_handled_for_75_s_is_given_once_when_its_handle_is_renewed(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    """As a gRPC proxy does it for its clients: popped for a minute, renewed ten seconds before that is over, and
+    acknowledged with the handle of the renewal.
+    """
+    await caller.send()
+    ((queue_id, offset, extra),) = infos(await pop(caller, invisibleTime=60_000))
+    pass_time(broker, clock, 50_000)
+    changed = fields(
+        await caller(
+            RequestCode.CHANGE_MESSAGE_INVISIBLETIME,
+            consumerGroup="G",
+            topic="T",
+            queueId=queue_id,
+            offset=offset,
+            extraInfo=extra,
+            invisibleTime=60_000,
+        )
+    )
+    renewed = (
+        f"{offset} {changed['popTime']} {changed['invisibleTime']} {changed['reviveQid']} 0 broker-a "
+        f"{queue_id} {offset}"
+    )
+    pass_time(broker, clock, 25_000)
+    assert (await pop(caller)).code == ResponseCode.POLLING_TIMEOUT
+    assert (await ack(caller, (queue_id, offset, renewed))).code == ResponseCode.SUCCESS
+    pass_time(broker, clock, 60_000)
+    assert (await pop(caller)).code == ResponseCode.POLLING_TIMEOUT
+
+
+async def test_an_acknowledgement_that_waits_for_a_slow_disk_counts(
+    start_broker: StartBroker, clock: FakeClock
+) -> None:
+    """Its timer has delivered it, and until the log is flushed nobody can read it: not even who gives messages back."""
+    broker = await start_broker(flushDiskType="SYNC_FLUSH")
+    caller, store, revive = Caller(broker), broker.store, broker.kinds.revive
+
+    def flushed() -> bool:
+        return store.dispatcher.dispatched_offset == store.log.max_offset
+
+    await caller.send()
+    assert (await ack(caller, infos(await pop(caller))[0])).code == ResponseCode.SUCCESS
+    pass_time(broker, clock, INVISIBLE_MS - 1000)
+    await until(flushed)
+    revive.run()
+    assert sum(waiting for _queue, waiting, _late in revive.behind()) == 1, "the check point has come"
+    with store.flusher.flushing:
+        pass_time(broker, clock, 5000)
+        assert not flushed()
+        assert not broker.stats.special.revive_retries
+    await until(flushed)
+    pass_time(broker, clock, 2000)
+    assert not broker.stats.special.revive_retries
+    assert sum(waiting for _queue, waiting, _late in revive.behind()) == 0
+    await caller.client.close(grace=0.05)

@@ -9,7 +9,7 @@ from tests.unit.broker.conftest import StartBroker
 from tests.unit.broker.support import Caller, FakeClock, bodies, wants
 
 from sprocketmq.broker.broker import Broker
-from sprocketmq.broker.pull import without_messages
+from sprocketmq.broker.pull import nothing_found
 from sprocketmq.codes import ResponseCode
 from sprocketmq.protocol.enums import ConsumeType
 
@@ -41,7 +41,7 @@ async def test_a_group_that_has_read_enough_is_told_to_rest(start_broker: StartB
 async def test_a_pull_consumer_waits_for_one_message(
     start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(without_messages, "HOLD_SECONDS", 0.05)
+    monkeypatch.setattr(nothing_found, "HOLD_SECONDS", 0.05)
     broker, caller = await started(start_broker)
     group = broker.consumers.get("G")
     assert group is not None

@@ -157,22 +157,22 @@ async def test_what_may_not_be_pulled_is_refused_with_its_code(broker: Broker, c
     assert (await caller.pull()).code == ResponseCode.SUCCESS  # the next would find its admission
     assert (await caller.pull(queue_id=4)).code == ResponseCode.INVALID_PARAMETER
     config = broker.topics.configs["T"]
-    broker.topics.put(replace(config, perm=2))
+    await broker.topics.put(replace(config, perm=2))
     refused = await caller.pull()
     assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "3")
-    broker.topics.put(config)
+    await broker.topics.put(config)
     assert (await caller.pull()).code == ResponseCode.SUCCESS
-    broker.groups.forbid("G", "T", PERM_READ, forbidden=True)
+    await broker.groups.forbid("G", "T", PERM_READ, forbidden=True)
     refused = await caller.pull()
     assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "5")
-    broker.groups.forbid("G", "T", PERM_READ, forbidden=False)
+    await broker.groups.forbid("G", "T", PERM_READ, forbidden=False)
     assert (await caller.pull()).code == ResponseCode.SUCCESS
-    broker.settings.update({"brokerPermission": "2"}, 0)
+    await broker.settings.update({"brokerPermission": "2"}, 0)
     refused = await caller.pull()
     assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "1")
-    broker.settings.update({"brokerPermission": "6"}, 0)
+    await broker.settings.update({"brokerPermission": "6"}, 0)
     assert (await caller.pull()).code == ResponseCode.SUCCESS
-    broker.groups.put(replace(broker.groups.configs["G"], consume_enable=False))
+    await broker.groups.put(replace(broker.groups.configs["G"], consume_enable=False))
     refused = await caller.pull()
     assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "2")
 
@@ -327,6 +327,22 @@ def test_ordinary_consumers_wait_as_long_as_they_ask(asked_ms: int, seconds: int
     assert BrokerConfig().polling_seconds(asked_ms) == seconds
 
 
+async def test_a_parked_pull_is_answered_though_its_end_fails(
+    broker: Broker, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await connect().send()
+    pull = asyncio.ensure_future(connect().pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION))
+    await parked(broker, pull)
+
+    def fail(_admission: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(broker.pulls.long_polls, "_drop_filter", fail)
+        await connect().send(body=b"second")
+        assert bodies(await pull) == [b"second"]
+
+
 async def test_a_parked_pull_keeps_nothing_of_its_request(broker: Broker, caller: Caller) -> None:
     await caller.send()
     asked = {
@@ -392,7 +408,7 @@ async def test_what_a_parked_pull_may_read_is_asked_again_when_it_has_changed(br
     await producer.send()
     pull = asyncio.ensure_future(consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION))
     await parked(broker, pull)
-    broker.groups.forbid("G", "T", PERM_READ, forbidden=True)
+    await broker.groups.forbid("G", "T", PERM_READ, forbidden=True)
     await producer.send(body=b"not for G")
     refused = await pull
     assert (refused.code, fields(refused)["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "5")

@@ -85,7 +85,7 @@ async def test_filters_of_those_that_wait_have_a_bound(start_broker: StartBroker
 
 
 async def test_texts_of_pops_that_wait_have_the_same_bound(start_broker: StartBroker) -> None:
-    caller = Caller(broker := await start_broker())
+    caller = Caller(broker := await start_broker(maxHeaderSize="2000000"))
     await caller.send()
     waiters = []
     for number in range(100):

@@ -74,6 +74,22 @@ async def test_one_that_fails_holds_up_nobody() -> None:
     assert (peer.answers, len(failures)) == (1, 1)
 
 
+async def test_a_look_that_fails_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    woken, peer, looks = WokenRequests(), Peer(), iter((ValueError("the look"),))
+    failures: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: failures.append(context["exception"]))
+
+    def look(_now: float) -> bool:
+        for failure in looks:
+            raise failure
+        return False
+
+    monkeypatch.setattr(woken, "_is_full", look)
+    wake(woken, peer, 100)
+    await turns(3)
+    assert (peer.answers, len(failures)) == (1, 1)
+
+
 async def test_who_does_not_read_gets_no_more_and_others_do() -> None:
     woken, stalled, other = WokenRequests(), Peer(), Peer()
     stalled.stalled_since = 1.0

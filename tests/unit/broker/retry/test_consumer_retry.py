@@ -41,7 +41,7 @@ async def test_each_try_waits_longer_and_the_last_is_a_dead_letter(
 ) -> None:
     answer = await caller.send(TAGS="A")
     first_id = fields(answer)["msgId"]
-    broker.groups.put(SubscriptionGroupConfig(group_name="G", retry_max_times=2))
+    await broker.groups.put(SubscriptionGroupConfig(group_name="G", retry_max_times=2))
     offset = int(first_id[16:], 16)
     for tries in (1, 2):
         assert (await send_back(caller, offset)).code == ResponseCode.SUCCESS
@@ -106,7 +106,7 @@ async def test_a_message_sent_to_the_retry_topic_has_the_same_limit(
 
 
 async def test_what_an_orderly_group_sends_to_its_retry_topic_is_a_dead_letter(broker: Broker, caller: Caller) -> None:
-    broker.locks.lock("G", "c1", [MessageQueue(topic="T", broker_name="broker-a", queue_id=0)])
+    broker.locks.lock("G", "c1", MessageQueue(topic="T", broker_name="broker-a", queue_id=0))
     assert (await caller.send("%RETRY%G")).code == ResponseCode.SUCCESS
     assert broker.store.max_offset("%DLQ%G", 0) == 1
 

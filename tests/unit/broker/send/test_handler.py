@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.broker.conftest import StartBroker
@@ -9,6 +10,7 @@ from tests.unit.broker.support import KEY, START_MS, Caller, FakeClock, fields, 
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.cluster.registration import Registration
+from sprocketmq.broker.send import durable_acks
 from sprocketmq.broker.send.backpressure import LATE_TICKS
 from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -209,9 +211,9 @@ async def test_a_topic_that_is_changed_is_looked_at_anew(broker: Broker, caller:
     await caller.send()
     config = broker.topics.get("T")
     assert config is not None
-    broker.topics.put(replace(config, perm=4))
+    await broker.topics.put(replace(config, perm=4))
     assert (await caller.send()).code == ResponseCode.NO_PERMISSION
-    broker.topics.delete("T")
+    await broker.topics.delete("T")
     assert (await caller.send(model="none")).code == ResponseCode.TOPIC_NOT_EXIST
 
 
@@ -285,6 +287,23 @@ async def test_counts_are_kept_per_topic(broker: Broker, caller: Caller) -> None
     counter = broker.stats.puts["T"]
     assert counter.count == 3
     assert counter.size == broker.store.log.max_offset
+
+
+async def test_an_answer_that_failed_is_given_at_the_next_look(
+    start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = await start_broker(flushDiskType="SYNC_FLUSH")
+    caller, succeed, failures = Caller(broker), durable_acks._succeed, iter((MemoryError(), MemoryError()))
+
+    def fail_first(*arguments: Any) -> None:
+        for failure in failures:
+            raise failure
+        succeed(*arguments)
+
+    monkeypatch.setattr(durable_acks, "_succeed", fail_first)
+    assert (await caller.send("T")).code == ResponseCode.SUCCESS  # of a new topic
+    assert (await caller.send("T")).code == ResponseCode.SUCCESS
+    await caller.client.close(0.1)
 
 
 async def test_only_so_many_sends_wait_for_the_disk(start_broker: StartBroker) -> None:

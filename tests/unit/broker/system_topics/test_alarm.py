@@ -32,6 +32,26 @@ async def test_an_alarm_that_is_set_before_the_start_rings_after_it(clock: FakeC
     await asyncio.wait_for(rang.wait(), 60)
 
 
+async def test_a_clock_that_fails_once_takes_no_alarm_away(clock: FakeClock, loop_clock: LoopClock) -> None:
+    rang, failures = asyncio.Event(), [OSError("no clock")]
+
+    class Failing:
+        def now_ms(self) -> int:
+            if alarm.at_ms is not None and clock.now >= alarm.at_ms and failures:
+                raise failures.pop()
+            return clock.now
+
+    alarm = Alarm("test", Failing(), rang.set)
+    alarm.start()
+    alarm.set(clock.now + 100)
+    clock.now += 100
+    for _ in range(30):
+        loop_clock.advance(0.1)
+        await asyncio.sleep(0)
+    assert failures == []
+    assert rang.is_set()
+
+
 async def test_a_clock_that_is_set_is_seen_within_a_second(clock: FakeClock, loop_clock: LoopClock) -> None:
     rang = asyncio.Event()
     alarm = Alarm("test", clock, rang.set)

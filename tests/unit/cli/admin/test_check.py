@@ -25,8 +25,8 @@ def test_brokers_and_disks() -> None:
 
 def test_the_line_says_the_worst() -> None:
     findings = [
-        CheckResult("brokers", Health.OK, "1 brokers answer", 1),
+        CheckResult("brokers", Health.OK, "1 of 1 brokers answer", 1),
         CheckResult("lag_g", Health.WARNING, "g is late", 12),
     ]
     assert _line(Health.WARNING, findings) == "WARNING: g is late | brokers=1 lag_g=12"
-    assert _line(Health.OK, findings[:1]) == "OK: 1 brokers answer; 1 checks | brokers=1"
+    assert _line(Health.OK, findings[:1]) == "OK: 1 of 1 brokers answer; 1 checks | brokers=1"

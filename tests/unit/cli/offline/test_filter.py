@@ -22,6 +22,12 @@ def test_the_three_answers() -> None:
     assert sprocket_filter("a > 5") == (0, "unknown\n", "")
 
 
+def test_what_is_behind_the_end_is_told() -> None:
+    """RocketMQ takes it without a word, and so do our brokers."""
+    said = "the expression ends before 'b > 2', which is not looked at (as in RocketMQ)\n"
+    assert sprocket_filter("a = 1 b > 2", "--properties", '{"a": 1}') == (0, "true\n", said)
+
+
 def test_what_is_wrong_is_one_line() -> None:
     assert sprocket_filter("a >") == (2, "", "sprocket: SQL92: the expression is not complete\n")
     assert sprocket_filter("a > 5", "--properties", '{"a": "x"}') == (1, "", "sprocket: 'x' is not an integer\n")

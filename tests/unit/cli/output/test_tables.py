@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -16,12 +17,12 @@ class Terminal(io.StringIO):
         return True
 
 
-def on_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> str:
+def on_terminal(monkeypatch: pytest.MonkeyPatch, columns: int, rows: list[dict[str, Any]] = ROWS) -> str:
     terminal = Terminal()
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr("sys.stdout", terminal)
-    show(ROWS, False)
+    show(rows, False)
     return terminal.getvalue()
 
 
@@ -39,6 +40,17 @@ def test_a_wide_terminal_gets_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     head, _, row = on_terminal(monkeypatch, 120).splitlines()
     assert head.split("   ")[0] == "offset id"
     assert "7F" * 16 in row
+
+
+def test_a_table_is_set_closer_before_it_falls_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `sprocket group lag` shows fits the eighty columns of a usual terminal."""
+    lag = {"topic": "%RETRY%billing", "broker": "broker-a", "queue": 0, "broker_offset": 10, "consumer_offset": 10}
+    lines = on_terminal(monkeypatch, 80, [{**lag, "lag": 0, "last_consumed": moment(1_700_000_000_123)}]).splitlines()
+    assert [line.split() for line in lines[:2]] == [
+        ["topic", "broker", "queue", "broker", "consumer", "lag", "last"], ["offset", "offset", "consumed"],
+    ]  # fmt: skip
+    assert lines[3].startswith("%RETRY%billing  broker-a  0      10      10        0    20")
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_narrow_terminal_gets_records_and_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.certificates import KEY_PASSWORD, Certificates
 
 from sprocketmq.cli.cluster_options import options_of
 from sprocketmq.cli.main import main
@@ -107,3 +108,13 @@ def test_secrets_come_from_files_and_the_environment(tmp_path: Path) -> None:
 def test_a_web_address_is_no_nameserver() -> None:
     with pytest.raises(ConfigError, match="HOST:PORT"):
         options_of({"nameserver": "http://127.0.0.1:9876"})
+
+
+def test_our_own_certificate(certificates: Certificates, tmp_path: Path) -> None:
+    own = {"tls_cert": str(certificates.locked.cert), "tls_key": str(certificates.locked.key)}
+    with pytest.raises(ConfigError, match="it is encrypted"):
+        options_of(own)
+    (tmp_path / "password").write_text(f"{KEY_PASSWORD}\n")
+    context = options_of({**own, "tls_key_password_file": str(tmp_path / "password"), "tls_check_hostname": False}).ssl
+    assert context is not None
+    assert not context.check_hostname

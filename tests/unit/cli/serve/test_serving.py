@@ -26,7 +26,8 @@ def no_nameserver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_up_warns_of_keys_that_mean_nothing(tmp_path: Path) -> None:
     errors = errors_of(
-        "up", "--data", tmp_path, "--nameserver-port", 0, "--port", 0, "--set", "flushDiskTyp=SYNC_FLUSH",
+        "up", "--data", tmp_path, "--nameserver-port", 0, "--port", 0, "--dashboard-port", 0,
+        "--set", "flushDiskTyp=SYNC_FLUSH",
         "--set", "haListenPort=0", names=("broker-a",),
     )  # fmt: skip
     assert "key=flushDiskTyp did_you_mean=flushDiskType" in errors

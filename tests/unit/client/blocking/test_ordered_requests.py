@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from sprocketmq.client.blocking import ordered_requests
-from sprocketmq.client.blocking.ordered_requests import OrderedRequest, Pipeline
+from sprocketmq.client.blocking.ordered_requests import SAFE, STORED, OrderedRequest, Pipeline
 from sprocketmq.client.errors import ClientError, Refused, Unreachable
 from sprocketmq.codes import ResponseCode
 from sprocketmq.protocol.command import Command
@@ -44,8 +45,8 @@ class Cluster:
 
 
 class Named(OrderedRequest):
-    def __init__(self, name: str, key: str, done: Callable[[str], None]) -> None:
-        super().__init__(key)
+    def __init__(self, name: str, key: str, done: Callable[[str], None], done_codes: frozenset[int] = SAFE) -> None:
+        super().__init__(key, done_codes)
         self._name, self._done = name, done
 
     def address(self, cluster: Any) -> str:
@@ -112,3 +113,36 @@ def test_when_a_connection_breaks_all_of_it_goes_again() -> None:
 def test_what_cannot_help_any_more_is_raised(code: ResponseCode, patience: float) -> None:
     with pytest.raises(Refused):
         run(Cluster(code), "a1", patience=patience)
+
+
+IN_DOUBT = [ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.SLAVE_NOT_AVAILABLE, ResponseCode.FLUSH_SLAVE_TIMEOUT]
+
+
+@pytest.mark.parametrize("code", IN_DOUBT)
+def test_what_is_stored_and_not_safe_goes_again_before_what_follows_it(code: ResponseCode) -> None:
+    cluster = Cluster(code, code)
+    assert run(cluster, "a1", "a2") == ["a1", "a2"]
+    assert cluster.written == ["a1", "a1", "a1", "a2"]
+    assert cluster.dropped == []
+
+
+@pytest.mark.parametrize("code", IN_DOUBT)
+def test_what_does_not_become_safe_in_time_fails_by_its_name(code: ResponseCode) -> None:
+    with pytest.raises(Refused, match=code.name):
+        run(Cluster(code), "a1", patience=0)
+
+
+def test_the_pause_grows_with_the_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(ordered_requests, "_PAUSE_S", 0.2)
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    run(Cluster(*[ResponseCode.SLAVE_NOT_AVAILABLE] * 7, ResponseCode.SYSTEM_BUSY), "a1")
+    assert pauses == [0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0]
+
+
+def test_an_end_of_a_transaction_may_be_done_in_doubt() -> None:
+    done: list[str] = []
+    ends = Pipeline(Cluster(ResponseCode.SLAVE_NOT_AVAILABLE), 0)  # type: ignore[arg-type]
+    ends.submit(Named("rollback", "q", done.append, STORED))
+    ends.flush()
+    assert done == ["rollback"]

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from tests.loop_clock import LoopClock
 from tests.unit.client.fakes import NAMESERVER, FakeTransport, route, routes
 
 from sprocketmq.client.cluster.route import Route
@@ -133,6 +134,37 @@ async def test_a_cluster_that_is_still_starting_is_waited_for() -> None:
     assert len(made.write_queues) == 4
 
 
+async def test_a_nameserver_that_does_not_listen_yet_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+    """As in a script that starts a cluster and a client side by side."""
+    transport, tries = FakeTransport(), []
+    answer = routes({"T": route("a")})
+
+    def ask(address: str, command: Command) -> Command:
+        tries.append(address)
+        if len(tries) < 4:
+            raise Unreachable(address, "refused")
+        return answer(address, command)
+
+    transport.answers[ROUTE] = ask
+    asked = table(transport)
+    made = await asked.for_sending("T", 4, asyncio.get_running_loop().time() + 3600)
+    assert made.write_queues
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert NAMESERVER in caplog.text
+
+
+async def test_an_address_that_is_wrong_for_good_is_not_waited_for() -> None:
+    transport = FakeTransport()
+
+    def ask(address: str, _command: Command) -> Command:
+        raise Unreachable(address, "certificate verify failed", is_lasting=True)
+
+    transport.answers[ROUTE] = ask
+    with pytest.raises(Offline, match=f"{NAMESERVER}.*certificate"):
+        await table(transport).for_sending("T", 4, asyncio.get_running_loop().time() + 3600)
+    assert len(transport.commands(ROUTE)) == 1
+
+
 async def test_a_topic_that_nobody_has_fails_at_once_where_brokers_are() -> None:
     transport = FakeTransport({ROUTE: routes({})})
     transport.answers[RequestCode.GET_BROKER_CLUSTER_INFO] = lambda _, command: command.reply(body=cluster("a"))
@@ -140,9 +172,28 @@ async def test_a_topic_that_nobody_has_fails_at_once_where_brokers_are() -> None
         await table(transport).for_sending("new", 4, asyncio.get_running_loop().time() + 3600)
 
 
-async def test_a_cluster_that_never_starts_is_no_route_at_the_deadline() -> None:
+async def test_a_cluster_that_never_starts_is_no_route_at_the_deadline(loop_clock: LoopClock) -> None:
     transport = FakeTransport({ROUTE: routes({})})
     transport.answers[RequestCode.GET_BROKER_CLUSTER_INFO] = lambda _, command: command.reply(body=cluster())
+    asking = asyncio.ensure_future(table(transport).for_sending("new", 4, loop_clock.now + 60))
+    while not asking.done():
+        await asyncio.sleep(0)
+        loop_clock.advance(0.1)
     with pytest.raises(NoRoute):
-        await table(transport).for_sending("new", 4, asyncio.get_running_loop().time() + 0.3)
-    assert transport.commands(RequestCode.GET_BROKER_CLUSTER_INFO)
+        await asking
+    assert len(transport.commands(RequestCode.GET_BROKER_CLUSTER_INFO)) > 10
+
+
+async def test_between_two_masters_the_next_one_is_waited_for() -> None:
+    slave = BrokerData(cluster="c", broker_name="a", broker_addrs={2: "slave:1"})
+    known = {"T": replace(route("a"), broker_datas=(slave,))}
+    transport = FakeTransport({ROUTE: routes(known)})
+    found = table(transport)
+    waiting = asyncio.ensure_future(found.for_sending("T", 4, asyncio.get_running_loop().time() + 60))
+    while len(transport.commands(ROUTE)) < 4:  # noqa: ASYNC110 - the fake has no event
+        await asyncio.sleep(0.01)
+    assert not waiting.done()
+    known["T"] = route("a")
+    made = await waiting
+    assert len(made.write_queues) == 4
+    assert not made.has_slaves

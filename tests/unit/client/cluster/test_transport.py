@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.signatures import is_signed
 from tests.unit.client.fakes import FakeTransport
 
 from sprocketmq.client.cluster.requests import check
@@ -12,7 +13,6 @@ from sprocketmq.client.options import ClientOptions, Credentials
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.headers.nameserver import GetRouteInfoRequestHeader
-from sprocketmq.protocol.signing import is_signed
 from sprocketmq.remoting import Connection, ProcessorTable, RemotingServer
 
 ROUTE = RequestCode.GET_ROUTEINFO_BY_TOPIC

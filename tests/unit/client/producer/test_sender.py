@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.signatures import is_signed
 from tests.unit.client.fakes import FakeTransport, instance, route, routes, stores
 
-from sprocketmq.client.cluster.route import Route
+from sprocketmq.client.cluster.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.client.errors import InvalidMessage, Refused, TimedOut, Unreachable
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.options import Credentials
@@ -26,7 +27,6 @@ from sprocketmq.protocol.record.compression import decompress
 from sprocketmq.protocol.record.properties import decode_properties
 from sprocketmq.protocol.record.sysflag import TRANSACTION_PREPARED, CompressionType
 from sprocketmq.protocol.requests.send_frame import Payload
-from sprocketmq.protocol.signing import is_signed
 
 SEND = RequestCode.SEND_MESSAGE_V2
 BATCH = RequestCode.SEND_BATCH_MESSAGE
@@ -291,3 +291,51 @@ async def test_no_more_than_so_many_are_on_their_way() -> None:
     assert len(transport.tasks) == 2
     transport.hold.set()
     assert all(receipt.ok for receipt in await asyncio.gather(*sends))
+
+
+async def test_while_no_broker_has_the_topic_one_may_be_about_to_become_its_master() -> None:
+    """The nameservers dropped the old master, the new one has not registered, and slaves were not known."""
+    transport = network()
+    table = {"T": route("a", queues=2)}
+    transport.answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = routes(table)
+    made = sender(transport, retries=0)
+    await made.route("T", made.deadline(60))
+    store, tries = stores(), []
+
+    def die(address: str, command: Command) -> Command:
+        tries.append(address)
+        table.pop("T", None)
+        if len(tries) == 3:
+            table["T"] = route("b", queues=2)
+        if address == "b:10911":
+            return store(address, command)
+        raise Unreachable(address, "refused")
+
+    transport.answers[SEND] = die
+    receipt = await made.send(single(Message("T", b"body")), made.deadline(60))
+    assert receipt.queue.broker_name == "b"
+    assert tries[:3] == ["a:10911"] * 3
+
+
+async def test_a_broker_without_slaves_is_not_waited_for() -> None:
+    transport = network()
+
+    def die(address: str, _command: Command) -> Command:
+        raise Unreachable(address, "refused")
+
+    transport.answers[SEND] = die
+    made = sender(transport, retries=1)
+    with pytest.raises(Unreachable):
+        await made.send(single(Message("T", b"body")), made.deadline(3600))
+
+
+async def test_a_refusal_for_a_topic_that_nobody_ever_had_is_told_at_once() -> None:
+    transport = network(AUTO_CREATE_TOPIC)
+
+    def refuse(_address: str, command: Command) -> Command:
+        return command.reply(ResponseCode.NO_PERMISSION, "not you")
+
+    transport.answers[SEND] = refuse
+    made = sender(transport, retries=0)
+    with pytest.raises(Refused, match="not you"):
+        await made.send(single(Message("T", b"body")), made.deadline(3600))

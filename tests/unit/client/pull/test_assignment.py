@@ -6,11 +6,12 @@ import pytest
 from tests.unit.client.fakes import FakeQueues, FakeTransport, instance, until
 
 from sprocketmq.client.cluster import queue_offsets
-from sprocketmq.client.errors import TimedOut, Unreachable
+from sprocketmq.client.errors import Refused, TimedOut, Unreachable
 from sprocketmq.client.pull import assignment as assignment_module
 from sprocketmq.client.pull.assignment import Assignment
 from sprocketmq.client.settings import PullSettings
-from sprocketmq.codes import RequestCode
+from sprocketmq.client.subscription import Subscription
+from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 
@@ -129,3 +130,36 @@ async def test_a_stop_commits_what_a_handover_could_not() -> None:
     gate.set()
     await made.stop(commit=True)
     assert broker.committed == {("T", 0): 1, ("T", 1): 1}
+
+
+async def test_a_queue_whose_master_is_gone_at_the_subscription_is_taken_up_later() -> None:
+    transport = FakeTransport()
+    broker = FakeQueues(transport)
+    broker.append(b"0", 0)
+    gone = [True, True]
+
+    def query(address: str, command: Command) -> Command:
+        if gone and gone.pop():
+            raise Unreachable(address, "reset")
+        return broker.query_offset(address, command)
+
+    transport.answers[RequestCode.QUERY_CONSUMER_OFFSET] = query
+    made = Assignment(instance(transport), "g", PullSettings(consume_from="first", retry_pause=0.01))
+    await made.subscribe(Subscription.of("T", "*", None))
+    await until(lambda: set(made.buffers) == set(QUEUES))
+    assert [message.body for message in await made.poll(10, 60)] == [b"0"]
+    await made.stop(commit=True)
+
+
+async def test_a_subscription_that_is_refused_is_the_callers_to_know() -> None:
+    transport = FakeTransport()
+    FakeQueues(transport)
+
+    def refuse(address: str, _command: Command) -> Command:
+        raise Refused(ResponseCode.NO_PERMISSION, "not you", address)
+
+    transport.answers[RequestCode.QUERY_CONSUMER_OFFSET] = refuse
+    made = Assignment(instance(transport), "g", PullSettings(consume_from="first"))
+    with pytest.raises(Refused, match="not you"):
+        await made.subscribe(Subscription.of("T", "*", None))
+    await made.stop(commit=True)

@@ -7,7 +7,7 @@ import struct
 import pytest
 from tests.unit.client.fakes import FakeQueues, FakeTransport, instance, stored, until
 
-from sprocketmq.client.cluster import unreadable
+from sprocketmq.client.cluster import unreadable_records
 from sprocketmq.client.pull import consumer as consumer_module
 from sprocketmq.client.pull.assignment import Assignment
 from sprocketmq.client.pull.consumer import PullConsumer
@@ -92,10 +92,10 @@ async def test_arrow_takes_what_messages_were_not_taken_of(caplog: pytest.LogCap
 
 def test_the_place_is_the_one_it_claims_where_that_can_be() -> None:
     records = [stored(b"x", 3), no_magic(stored(b"y", 50))]
-    assert unreadable.split(b"".join(records), QUEUE, 0, 60)[1] == 51
-    assert unreadable.split(records[1], QUEUE, 20, 60)[1] == 51
-    assert unreadable.split(no_magic(stored(b"y", 70)), QUEUE, 20, 60)[1] == 21
-    assert unreadable.split(b"\0" * 9, QUEUE, 20, 60)[1] == 21
+    assert unreadable_records.split(b"".join(records), QUEUE, 0, 60)[1] == 51
+    assert unreadable_records.split(records[1], QUEUE, 20, 60)[1] == 51
+    assert unreadable_records.split(no_magic(stored(b"y", 70)), QUEUE, 20, 60)[1] == 21
+    assert unreadable_records.split(b"\0" * 9, QUEUE, 20, 60)[1] == 21
 
 
 async def test_a_range_goes_on_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from tests.unit.client.fakes import FakeQueues, FakeTransport, routes, until
 from tests.unit.client.push.test_consumer import Collector, consumer, transport
 
 from sprocketmq.client import ConsumerSettings, InvalidName, Producer, PullConsumer, PushConsumer, sync
-from sprocketmq.client.cluster import notices
-from sprocketmq.client.cluster.notices import Notices
+from sprocketmq.client.cluster import repeated_warnings
+from sprocketmq.client.cluster.repeated_warnings import RepeatedWarnings
 from sprocketmq.client.push.retries import RetryPlan
 from sprocketmq.client.received import ReceivedMessage, split_records
 from sprocketmq.codes import RequestCode
@@ -132,8 +132,8 @@ async def test_an_absent_topic_is_told(transport: FakeTransport, pop: bool, capl
 
 def test_news_are_told_at_once_and_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
-    said = Notices(logging.getLogger("sprocketmq.test"), lambda: now)
-    for now in (0.0, 1.0, 59.0, 60.0, 61.0, notices.INTERVAL_S * 2):
+    said = RepeatedWarnings(logging.getLogger("sprocketmq.test"), lambda: now)
+    for now in (0.0, 1.0, 59.0, 60.0, 61.0, repeated_warnings.INTERVAL_S * 2):
         said.tell("T", "absent at %g", now)
     said.over("T")
     said.tell("T", "absent again")

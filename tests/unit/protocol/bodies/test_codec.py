@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sprocketmq.errors import BodyError
-from sprocketmq.protocol.bodies import decode, encode, encode_pretty, encode_standard
+from sprocketmq.protocol.bodies import codec, decode, encode, encode_pretty, encode_standard
 from sprocketmq.protocol.bodies.group import SubscriptionGroupWrapper
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
+from sprocketmq.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
 from sprocketmq.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, ResetOffsetBody
 from sprocketmq.protocol.bodies.pop import BatchAck
 from sprocketmq.protocol.bodies.route import BrokerData, TopicRouteData
@@ -130,3 +133,33 @@ def test_the_pretty_form_is_that_of_the_files() -> None:
     text = encode_pretty(SubscriptionGroupWrapper()).decode()
     assert text.startswith('{\n\t"dataVersion":{\n\t\t"counter":0,\n')
     assert text.endswith('\t"subscriptionGroupTable":{}\n}')
+
+
+def test_a_large_array_is_read_item_by_item() -> None:
+    data = b'{"clientId":"c","mqSet":[{"topic":"T","queueId":1},{"topic":5}],"onlyThisBroker":true}'
+    body, (queues,) = codec.decode_apart(LockBatchRequestBody, data, "mq_set")
+    assert body == LockBatchRequestBody(client_id="c", only_this_broker=True)
+    assert len(queues) == 2
+    items = iter(queues)
+    assert next(items) == MessageQueue("T", "", 1)
+    with pytest.raises(BodyError, match=r"LockBatchRequestBody: mqSet\[1\].topic must be a text, not 5"):
+        next(items)
+
+
+@pytest.mark.parametrize("data", [b"{}", b'{"mqSet":null}', b'{"mqSet":[]}'])
+def test_an_array_that_is_not_there_is_empty(data: bytes) -> None:
+    body, (queues,) = codec.decode_apart(LockBatchRequestBody, data, "mq_set")
+    assert (body, list(queues)) == (LockBatchRequestBody(), [])
+
+
+def test_items_that_were_written_one_by_one_stand_in_their_place() -> None:
+    queues = [MessageQueue("T", "b", number) for number in range(3)]
+    trees = [codec.to_tree(queue) for queue in queues]
+    whole = LockBatchRequestBody(consumer_group="G", client_id="c", mq_set=frozenset(queues))
+    assert codec.encode_apart(replace(whole, mq_set=frozenset()), "mq_set", trees) == codec.encode(whole)
+
+
+def test_a_set_is_written_in_order() -> None:
+    queues = [MessageQueue(topic, broker, number) for topic in "ab" for broker in "xy" for number in (2, 10)]
+    body = LockBatchResponseBody(lock_okmqset=frozenset(reversed(queues)))
+    assert codec.to_tree(body)["lockOKMQSet"] == [codec.to_tree(queue) for queue in sorted(queues)]

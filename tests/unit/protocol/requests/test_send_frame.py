@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.signatures import is_signed
 
 from sprocketmq.codes import FLAG_ONEWAY, LanguageCode, RequestCode, SerializeType
 from sprocketmq.protocol.command import Command
@@ -13,7 +14,7 @@ from sprocketmq.protocol.header import to_ext_fields
 from sprocketmq.protocol.headers.send import SendMessageRequestHeaderV2
 from sprocketmq.protocol.requests.send import LETTER_OF, LETTERS, NAMES, decode_send
 from sprocketmq.protocol.requests.send_frame import Payload, SendFrames, Sign
-from sprocketmq.protocol.signing import is_signed, with_signature
+from sprocketmq.protocol.signing import with_signature
 
 SEND, BATCH, REPLY = RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2
 PROPERTIES = "UNIQ_KEY\x01Ä\x02WAIT\x01true\x02".encode()
@@ -81,13 +82,14 @@ def test_a_head_goes_before_its_body(kind: type[bytes | bytearray]) -> None:
 
 @given(_PAYLOADS, st.none() | st.just("token"))
 def test_a_signature_is_of_what_travels(payload: Payload, token: str | None) -> None:
-    def sign(fields: Mapping[str, str], body: bytes | bytearray) -> Mapping[str, str]:
+    def sign(fields: Mapping[str, str], body: bytes | bytearray, code: int) -> Mapping[str, str]:
+        assert code == payload.code
         return with_signature(fields, body, access_key="key", secret_key="secret", security_token=token)
 
     signed, plain = decoded(frames(sign).whole(payload, 9)), decoded(frames().whole(payload, 9))
     fields = signed.ext_fields or {}
     assert is_signed(fields, signed.body, "secret")
-    assert fields == sign(plain.ext_fields or {}, plain.body)
+    assert fields == sign(plain.ext_fields or {}, plain.body, payload.code)
     assert frames(sign).head(payload, 9) + payload.body == frames(sign).whole(payload, 9)
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
+import pickle
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.certificates import KEY_PASSWORD, Certificates
+from tests.signatures import is_signed
 
 from sprocketmq.client.errors import ClientError
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.signing import is_signed
 from sprocketmq.remoting.connection import Connection
 from sprocketmq.remoting.handlers import ProcessorTable
 from sprocketmq.remoting.server import RemotingServer
+from sprocketmq.remoting.tls import TlsConfig, TlsService
 from sprocketmq.spark.options.connection import CONNECTION_OPTIONS, Connect
 from sprocketmq.spark.options.options import OptionError, Options
 
@@ -34,11 +36,11 @@ def answer(_connection: Connection, request: Command) -> Command:
 @pytest.fixture
 def address(certificate: tuple[Path, Path]) -> Iterator[str]:
     """A nameserver on a thread of its own: Spark's tasks have no event loop."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(*certificate)
+    cert, key = map(str, certificate)
+    tls = TlsService.of(TlsConfig(tls_server_cert_path=cert, tls_server_key_path=key))
     table = ProcessorTable()
     table.add(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, answer)
-    server = RemotingServer(table, "127.0.0.1", ssl=context)
+    server = RemotingServer(table, "127.0.0.1", tls=tls.server)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -79,3 +81,14 @@ def test_secrets_are_not_printed() -> None:
     shown = repr(Connect.of(Options(given, CONNECTION_OPTIONS)))
     assert SECRET not in shown
     assert "token" not in shown.replace("security_token", "")
+
+
+def test_our_own_certificate_travels_to_the_workers(certificates: Certificates) -> None:
+    given = {
+        "nameserver": "a:1", "tls": "true", "tlsCaFile": str(certificates.ca), "tlsCheckHostname": "false",
+        "tlsCertFile": str(certificates.locked.cert), "tlsKeyFile": str(certificates.locked.key),
+        "tlsKeyPassword": KEY_PASSWORD,
+    }  # fmt: skip
+    connect = pickle.loads(pickle.dumps(Connect.of(Options(given, CONNECTION_OPTIONS))))
+    assert KEY_PASSWORD not in repr(connect)
+    assert not connect.tls.context().check_hostname

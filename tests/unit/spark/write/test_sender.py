@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from sprocketmq.client.blocking import ordered_requests
 from sprocketmq.client.cluster.route import Route
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
@@ -24,10 +25,11 @@ from sprocketmq.spark.write.sender import HALF, RowSender
 class Notes:
     """A cluster of one broker with two queues per topic, which answers each request at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *codes: ResponseCode) -> None:
         self.commands: list[Command] = []
         self.sign: Sign | None = None
         self._answers: list[Command] = []
+        self._codes = list(codes)
 
     def route_to_send(self, topic: str, _queues: int) -> Route:
         counts = {"b": 0 if topic == "shut" else 2}
@@ -42,7 +44,8 @@ class Notes:
     def put(self, frame: bytes) -> None:
         (command,) = FrameDecoder().feed(frame)
         self.commands.append(command)
-        self._answers.append(Command(ResponseCode.SUCCESS, opaque=command.opaque, ext_fields={"queueOffset": "7"}))
+        code, place = self._codes.pop(0) if self._codes else ResponseCode.SUCCESS, str(6 + len(self.commands))
+        self._answers.append(Command(code, opaque=command.opaque, ext_fields={"queueOffset": place}))
 
     def receive(self) -> Command:
         return self._answers.pop(0)
@@ -109,10 +112,32 @@ def test_a_half_message_is_told_its_queue() -> None:
     assert (notes.commands[0].ext_fields or {})["f"] == str(HALF)
 
 
+def test_of_a_half_message_in_doubt_the_next_attempt_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ordered_requests, "_PAUSE_S", 0)
+    notes, told = Notes(ResponseCode.FLUSH_SLAVE_TIMEOUT), []
+    sender, rows, _ = sender_of(notes, {"body": ["a"]}, {"topic": "T"})
+    sender.send_half(rows, 0, lambda _queue, reply: told.append((reply.ext_fields or {})["queueOffset"]))
+    sender.flush()
+    assert notes.bodies() == [("T", [b"a"])] * 2
+    assert told == ["8"]
+
+
 def test_a_half_message_has_no_delay() -> None:
     sender, rows, _ = sender_of(Notes(), {"body": ["a"], "delayLevel": [1]}, {"topic": "T"})
     with pytest.raises(BadRow, match="delayLevel cannot be used with delivery exactly-once"):
         sender.send_half(rows, 0, lambda _queue, _reply: None)
+
+
+def test_brokers_that_elect_their_master_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes, looks = Notes(), iter([{1: "slave:1"}, {1: "slave:1"}, {0: "here:1"}])
+    electing = lambda topic, *_, **__: Route(topic, {"b": next(looks, {0: "here:1"})}, {}, {"b": 2}, {"b": 2})  # noqa: E731
+    monkeypatch.setattr(notes, "route_to_send", electing)
+    monkeypatch.setattr(notes, "route", electing, raising=False)
+    sender, rows, count = sender_of(notes, {"body": ["a"]}, {"topic": "T"})
+    sender.send(rows, 0, count)
+    sender.flush()
+    assert len(notes.commands) == 1
+    assert next(looks, None) is None
 
 
 def test_a_topic_that_nobody_takes() -> None:

@@ -12,6 +12,7 @@ from sprocketmq.errors import FlushFailed, StoreError, StoreFull
 from sprocketmq.store.config import FlushDiskType
 from sprocketmq.store.files.files import Disk, DiskFile
 from sprocketmq.store.log.append import PutStatus
+from sprocketmq.store.queue.format import ENTRY_SIZE
 from sprocketmq.store.store import MessageStore
 
 SYNC: Any = {"flush_disk_type": FlushDiskType.SYNC_FLUSH}
@@ -60,7 +61,7 @@ class BrokenDisk(Disk):
 def test_async_messages_are_readable_at_once(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     result = put(store)
-    assert store.readable_offset == result.end_offset
+    assert store.readable.offset == result.end_offset
     assert store.flushed_offset == 0
     assert bodies(store) == [b"body"]
     store.flush()
@@ -168,14 +169,15 @@ def test_a_full_disk_refuses_messages_and_serves_the_others(tmp_path: Path, plac
 
 def test_other_errors_while_dispatching_are_raised_by_the_owners_call(tmp_path: Path) -> None:
     disk = BrokenDisk()
-    store = open_store(tmp_path, files=disk, **SYNC)
+    store = open_store(tmp_path, files=disk, mapped_file_size_consume_queue=ENTRY_SIZE, **SYNC)
     put(store)
+    put(store)  # into a second file, which is made when it is dispatched
     disk.faults["create", "consumequeue"] = errno.ENOSPC
     with pytest.raises(StoreFull):
         store.flush()
     disk.faults.clear()
     store.dispatch_ready()
-    assert bodies(store) == [b"body"]
+    assert bodies(store) == [b"body"] * 2
     store.close()
 
 
@@ -243,7 +245,7 @@ def test_an_index_that_fills_while_the_checkpoint_is_written_is_vouched_for_by_t
     put(store, KEYS="k")
     store.flush()
     assert store.index is not None
-    append = store._full_indexes.append  # the owner's thread has got so far when the checkpoint begins
+    append = store.checkpoints._full_indexes.append  # the owner's thread has got so far when the checkpoint begins
     store.write_checkpoint()
     append((store.index.names[0], START_MS))
     store.write_checkpoint()

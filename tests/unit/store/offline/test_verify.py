@@ -84,6 +84,19 @@ def test_what_a_crash_leaves_is_recoverable(tmp_path: Path) -> None:
     assert (f"commitlog/{327680:020}", 380397 - 327680) in [(one.file, one.offset) for one in findings]
 
 
+def test_a_broker_that_has_just_begun_has_no_checkpoint_yet(tmp_path: Path) -> None:
+    """Whoever verifies a new broker in its first minute is not told of an error."""
+    store = MessageStore.open(
+        StoreConfig(store_path_root_dir=str(tmp_path), mapped_file_size_commit_log=65536), background=False
+    )
+    store.put_record(Record(topic="New", body=b"one"))
+    assert (tmp_path / "abort").exists()
+    assert not (tmp_path / "checkpoint").exists()
+    found = list(verify(StoreView(tmp_path)))
+    store.close()
+    assert found == []
+
+
 def test_records_of_a_deleted_topic_are_no_finding(root: Path) -> None:
     """They stay in the log until their file expires."""
     shutil.rmtree(root / "consumequeue" / "Inventory")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -85,3 +86,27 @@ def test_a_second_file_of_one_offset_is_replayed_as_the_first(tmp_path: Path) ->
     set_aside(Disk(), layout, 0, memoryview(b"other"), 1, "torn")
     kept = set_aside(Disk(), layout, 0, memoryview(data), 2, "torn")
     assert [record.body for record in records_in(Disk(), kept.path)] == [b"0", b"1"]
+
+
+class FullDisk(Disk):
+    """Takes the first half of a file, and then there is room."""
+
+    full = True
+
+    def write_bytes(self, path: Path, data: bytes, *, sync: bool = True) -> None:
+        if self.full:
+            self.full = False
+            super().write_bytes(path, data[: len(data) // 2], sync=sync)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().write_bytes(path, data, sync=sync)
+
+
+def test_half_of_what_is_to_be_set_aside_is_never_offered(tmp_path: Path) -> None:
+    """The start fails on a full disk, and the next one sets all of it aside: each record is replayed once."""
+    data, layout, disk = log_of(tmp_path / "old", 4), Layout(tmp_path / "new"), FullDisk()
+    with pytest.raises(OSError, match="No space"):
+        set_aside(disk, layout, 0, memoryview(data), 4, "torn")
+    assert quarantined(disk, layout) == []
+    set_aside(disk, layout, 0, memoryview(data), 4, "torn")
+    found = [record.body for path in quarantined(disk, layout) for record in records_in(disk, path)]
+    assert found == [b"0", b"1", b"2", b"3"]

@@ -153,7 +153,7 @@ def test_a_hole_in_a_queue_is_filled_from_the_log(tmp_path: Path) -> None:
 
 def test_a_queue_that_lost_more_than_the_checkpoint_says_is_built_again(tmp_path: Path) -> None:
     clock = FakeClock()
-    store = open_store(tmp_path, clock)
+    store = open_store(tmp_path, clock, message_index_enable=False)
     for number in range(300):
         clock.now += 1000
         put(store, body=b"message %d" % number)
@@ -162,7 +162,7 @@ def test_a_queue_that_lost_more_than_the_checkpoint_says_is_built_again(tmp_path
     store.abandon()
     for path in sorted((tmp_path / "consumequeue/T/0").iterdir())[4:]:
         damage(path, 0, bytes(400))
-    store = open_store(tmp_path)
+    store = open_store(tmp_path, message_index_enable=False)
     assert store.report.rebuilt_queues == 1
     assert bodies(store) == messages(*range(300))
     store.close()

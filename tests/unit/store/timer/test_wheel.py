@@ -6,6 +6,7 @@ import pytest
 from tests.fault.disk import SimDisk, keep_nothing
 
 from sprocketmq.store.files.files import Disk
+from sprocketmq.store.timer.log import UNIT, UNIT_SIZE
 from sprocketmq.store.timer.wheel import Slot, TimerWheel
 
 SLOTS = 100
@@ -61,3 +62,13 @@ def test_a_new_wheel_outlives_a_power_cut() -> None:
     wheel.add(5000, 52, 1)
     wheel.sync()
     assert disk.power_cut(keep_nothing).exists(disk.root / "timerwheel")
+
+
+def test_slots_that_are_linked_anew_have_blocks() -> None:
+    """The disk in memory refuses to sync what was stored into a hole, which is a SIGBUS on a full disk."""
+    disk = SimDisk()
+    wheel = TimerWheel(disk, disk.root / "timerwheel", 1000, slots=100_000)
+    unit = UNIT.pack(UNIT_SIZE, -1, 1, 50_000_000, 0, 0, 0, 0, 0)
+    wheel.link([(0, unit)], 0)
+    wheel.sync()
+    assert wheel.get(50_000_000).last == 0

@@ -1,0 +1,82 @@
+"""Requests of strict users: signed with their time and code, and with a number that is used once.
+
+_ts     within five minutes of this server's clock
+_code   the code of the request: what was signed as a route is no deletion
+_nonce  STREAM-COUNT: a text of the sender's own, and how many requests it has signed before
+
+Of each stream the highest count is kept, and which of the 1,024 before it have come: requests of one sender overtake
+each other on several connections, but not by more. A stream is forgotten when its last time is too old to be taken.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from sprocketmq.auth.authentication.session import Session
+from sprocketmq.codes import ResponseCode
+from sprocketmq.errors import RequestRefused
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.signing import CODE, NONCE, TIMESTAMP
+
+SKEW_MS = 300_000
+WINDOW = 1024
+MAX_STREAMS = 100_000
+
+
+class Replays:
+    def __init__(self, now_ms: Callable[[], int] | None = None) -> None:
+        self._now_ms = now_ms or (lambda: time.time_ns() // 1_000_000)
+        #: (user, stream) -> (highest count, bits of those below it, when it may be forgotten)
+        self._streams: dict[tuple[bytes, str], tuple[int, int, int]] = {}
+
+    def check(self, session: Session, request: Command) -> None:
+        fields = request.ext_fields or {}
+        sent_ms, count = _number(fields, TIMESTAMP), -1
+        stream, _, digits = fields.get(NONCE, "").rpartition("-")
+        if stream and digits.isascii() and digits.isdigit() and len(digits) < 19:
+            count = int(digits)
+        if sent_ms < 0 or count < 0 or len(stream) > 64 or CODE not in fields:
+            raise _refused("this user must sign _ts, _nonce and _code")
+        check_code(request)
+        now = self._now_ms()
+        if abs(now - sent_ms) > SKEW_MS:
+            raise _refused("the request is older or newer than five minutes")
+        self._note((session.access_key, stream), count, now)
+
+    def _note(self, key: tuple[bytes, str], count: int, now: int) -> None:
+        highest, seen, _ = self._streams.get(key, (-1, 0, 0))
+        if highest < 0 and len(self._streams) >= MAX_STREAMS:
+            self._forget(now)
+        if count > highest:
+            shifted = 0 if count - highest > WINDOW or highest < 0 else seen << (count - highest)
+            seen = (shifted | 1) & (1 << WINDOW) - 1
+            highest = count
+        else:
+            bit = 1 << highest - count
+            if highest - count >= WINDOW or seen & bit:
+                raise _refused("the request has been here before")
+            seen |= bit
+        # Whatever of this stream is sent again is older than what it may be when the stream is forgotten.
+        self._streams[key] = highest, seen, now + 2 * SKEW_MS
+
+    def _forget(self, now: int) -> None:
+        self._streams = {key: stream for key, stream in self._streams.items() if stream[2] > now}
+        if len(self._streams) >= MAX_STREAMS:
+            raise RequestRefused(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{MAX_STREAMS} senders are known")
+
+
+def check_code(request: Command) -> None:
+    """What carries a signed code counts as nothing else: the requests that servers sign among themselves do."""
+    fields = request.ext_fields or {}
+    if CODE in fields and _number(fields, CODE) != request.code:
+        raise _refused("the request was signed as another one")
+
+
+def _number(fields: Mapping[str, str], key: str) -> int:
+    text = fields.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
+
+
+def _refused(text: str) -> RequestRefused:
+    return RequestRefused(ResponseCode.NO_PERMISSION, text)

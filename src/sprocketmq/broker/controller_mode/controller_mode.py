@@ -1,0 +1,311 @@
+"""The life of a broker under a controller.
+
+    id -> register -> [no master lives: stand for election] -> master or slave -> heartbeats, looks, set changes
+
+The role is the controller's to give: an answer counts when its master epoch is not below the one we know.
+A look at the controller renews a master's lease, where the controller grants one (ours does, Java's does not). A master
+whose lease has run out is fenced until it is renewed, or another is the master. Safety does not rest on it: no put is
+promised that the in-sync set does not have (`replication/in_sync_set.py`); the lease ends what an old master could
+still do by itself, serve reads that are old, take offsets and deliver.
+
+A disk that has not answered for a second is as good as dead: heartbeats and renewals stop until it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sprocketmq.broker.controller_mode.controller_client import ControllerClient
+from sprocketmq.broker.controller_mode.identity import FILE_NAME, BootNote, Identity
+from sprocketmq.broker.controller_mode.sync_state import Reign, reign_in
+from sprocketmq.broker.controller_mode.sync_state_changes import SyncStateChanges
+from sprocketmq.broker.periodic import Periodic
+from sprocketmq.broker.roles import MASTER_ID, Role, Standing
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.errors import ConfigError, RequestRefused, SprocketError
+from sprocketmq.logs import Events
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.controller_fields import LeaseFields, ReplicaFields
+from sprocketmq.protocol.header import from_ext_fields
+from sprocketmq.protocol.headers.controller import (
+    ElectMasterRequestHeader,
+    GetReplicaInfoRequestHeader,
+    RegisterBrokerToControllerRequestHeader,
+)
+from sprocketmq.protocol.headers.ha import ExchangeHAInfoResponseHeader
+from sprocketmq.protocol.headers.nameserver import BrokerHeartbeatRequestHeader
+from sprocketmq.remoting import Connection, ProcessorTable, Reply
+
+if TYPE_CHECKING:
+    from sprocketmq.broker.broker import Broker
+    from sprocketmq.broker.replication.auto_switch import AutoSwitchReplication
+
+events = Events("sprocketmq.broker.controller_mode")
+
+LEASE_MS = 2000
+BOOT_NOTE = "bootId"
+_FIRST_REST = 0.1
+_LONGEST_REST = 1.0
+_DISK_SECONDS = 1.0
+_CALL_SECONDS = 1.0
+
+
+class ControllerMode:
+    def __init__(self, broker: Broker, replication: AutoSwitchReplication) -> None:
+        config, files, root = broker.settings.current, broker.files, broker.store.layout.root
+        self.controllers = ControllerClient(broker.settings, broker.client)
+        self._broker = broker
+        self._replication = replication
+        self._epoch = 0
+        self._leased_until: float | None = None
+        path = Path(config.store_path_broker_identity or root / FILE_NAME)
+        self._identity = Identity(
+            files, path, config.broker_cluster_name, config.broker_name, self.controllers,
+            lambda: f"{broker.address};{broker.clock.now_ms()}",
+        )  # fmt: skip
+        self._boot_note = BootNote(files, root / BOOT_NOTE)
+        lost_power = self._boot_note.changed() and not broker.store.report.clean
+        self._unclean_boot = lost_power and not broker.settings.store.sync_flush
+        self._set_changes = SyncStateChanges(replication.in_sync, self.controllers, config, self._lost_touch)
+        self._set_changes.on_progress = replication.master.recount
+        self._look_now = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._beats = Periodic("heartbeats", lambda: config.broker_heartbeat_interval / 1000, self._beat)
+        self._leases = Periodic("lease", lambda: 0.1, self._check_lease)
+
+    def add_to(self, table: ProcessorTable) -> None:
+        table.add(RequestCode.NOTIFY_BROKER_ROLE_CHANGED, self.role_changed)
+
+    # -- start and stop -----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self._tasks = [asyncio.ensure_future(self._live())]
+        self._tasks[0].add_done_callback(_seen)
+
+    async def stop(self) -> None:
+        self._beats.stop()
+        self._leases.stop()
+        self._set_changes.stop()
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.controllers.stop()
+
+    async def _live(self) -> None:
+        await self._take_first_role()
+        self._leases.start()
+        self._set_changes.start()
+        while True:
+            await self._rest()
+            try:
+                await self.controllers.look_for_leader()
+                await self._look()
+            except (SprocketError, OSError) as error:
+                events.warning("controller does not answer", reason=error)
+            except Exception as error:  # noqa: BLE001 - the edge of this task: without it no role would ever change
+                events.error("what the controller said was not done", error)
+
+    async def _rest(self) -> None:
+        try:
+            async with asyncio.timeout(self._broker.settings.current.sync_broker_metadata_period / 1000):
+                await self._look_now.wait()
+        except TimeoutError:
+            pass
+        self._look_now.clear()
+
+    async def _take_first_role(self) -> None:
+        rest, told = _FIRST_REST, ""
+        while True:
+            try:
+                await self._come_up()
+                return
+            except ConfigError:
+                raise
+            except (SprocketError, OSError) as error:
+                if str(error) != told:
+                    events.warning("has no role yet", reason=error)
+                told = str(error)
+            await asyncio.sleep(rest)
+            rest = min(rest * 2, _LONGEST_REST)
+
+    # -- a role -------------------------------------------------------------------------------------------------------
+
+    async def _come_up(self) -> None:
+        self._replication.broker_id = await self._identity.broker_id()
+        if not self._unclean_boot:  # who may have lost its tail says so before it is heard of: it could be elected
+            self._begin_beats()
+        reign = reign_in(await self._register())
+        self._unclean_boot = False  # it was told; a start that ends before that is told of by the next
+        self._boot_note.write()
+        self._begin_beats()
+        if reign is None:
+            self._beat()
+            reign = await self._elect()
+        self._obey(reign)
+
+    def _begin_beats(self) -> None:
+        if not self._beats.running:
+            self._beats.start()
+            self._beat()  # a master that lets us in at once must find us alive
+
+    async def _register(self) -> Command:
+        config = self._broker.settings.current
+        header = RegisterBrokerToControllerRequestHeader(
+            cluster_name=config.broker_cluster_name,
+            broker_name=config.broker_name,
+            broker_id=self._replication.broker_id,
+            broker_address=self._broker.address,
+            invoke_time=self._broker.clock.now_ms(),
+        )
+        own = ReplicaFields(broker_ha_address=self._broker.registration.ha_address, unclean_boot=self._unclean_boot)
+        return await self.controllers.demand(RequestCode.CONTROLLER_REGISTER_BROKER, header, own)
+
+    async def _elect(self) -> Reign:
+        config = self._broker.settings.current
+        header = ElectMasterRequestHeader(
+            cluster_name=config.broker_cluster_name,
+            broker_name=config.broker_name,
+            broker_id=self._replication.broker_id,
+            designate_elect=False,
+            invoke_time=self._broker.clock.now_ms(),
+        )
+        answer = await self.controllers.ask(RequestCode.CONTROLLER_ELECT_MASTER, header)
+        reign = reign_in(answer)
+        if answer.code not in (ResponseCode.SUCCESS, ResponseCode.CONTROLLER_MASTER_STILL_EXIST) or reign is None:
+            raise RequestRefused(answer.code, answer.remark or "nobody can be elected")
+        return reign
+
+    async def _look(self) -> None:
+        """Who is the master? The answer renews our lease, if we are, and the disk answers."""
+        began = asyncio.get_running_loop().time()
+        lease = LeaseFields(broker_id=self._replication.broker_id, lease_millis=0 if self._disk_hangs else LEASE_MS)
+        header = GetReplicaInfoRequestHeader(broker_name=self._broker.name)
+        answer = await self.controllers.demand(RequestCode.CONTROLLER_GET_REPLICA_INFO, header, lease)
+        reign = reign_in(answer)
+        if reign is None:
+            await self._come_up()
+            return
+        if reign.master_id == self._replication.broker_id:
+            if self._disk_hangs:
+                return  # and be fenced when the lease ends
+            if reign.lease_ms:
+                self._leased_until = began + reign.lease_ms / 1000
+        self._obey(reign)
+
+    def role_changed(self, _connection: Connection, request: Command) -> Reply:
+        """The controller's notice of an election. Anyone could send it, so it is a reason to ask, and nothing more."""
+        self._look_now.set()
+        return None if request.is_oneway else request.reply()
+
+    def _obey(self, reign: Reign) -> None:
+        if reign.epoch < self._epoch:
+            return
+        if reign.master_id == self._replication.broker_id:
+            self._be_master(reign)
+        else:
+            self._be_slave(reign)
+
+    def _be_master(self, reign: Reign) -> None:
+        current = self._broker.roles.current
+        if reign.epoch > self._epoch or current.is_slave or self._replication.in_sync.broker_id < 0:
+            self._epoch = reign.epoch
+            self._leased_until = None
+            self._replication.lead(reign.epoch, reign.members, reign.set_epoch)
+            self._broker.set_state_version(reign.epoch)
+            events.info("is the master", epoch=reign.epoch, log_end=self._broker.store.log.max_offset)
+        else:
+            self._replication.in_sync.adopt(reign.members, reign.set_epoch)
+        self._become(Standing(role=Role.MASTER, broker_id=MASTER_ID, epoch=reign.epoch, synchronous=True))
+        if not current.is_master:
+            self._broker.adopt_topics()
+        self._set_changes.reign(reign.epoch)
+
+    def _be_slave(self, reign: Reign) -> None:
+        current = self._broker.roles.current
+        self._set_changes.reign(None)
+        self._leased_until = None
+        same = current.is_slave and current.epoch == reign.epoch and current.master_address == reign.master_address
+        if not same:
+            self._epoch = reign.epoch
+            self._broker.set_state_version(reign.epoch)
+            events.info("is a slave", epoch=reign.epoch, master=reign.master_address)
+        self._become(
+            Standing(
+                role=Role.SLAVE, broker_id=self._replication.broker_id, epoch=reign.epoch,
+                master_address=reign.master_address,
+                ha_address=reign.ha_address or (current.ha_address if same else ""),
+            )
+        )  # fmt: skip
+        if not self._broker.roles.current.ha_address:
+            task = asyncio.ensure_future(self._find_log(reign))
+            self._tasks.append(task)
+            task.add_done_callback(_seen)
+            task.add_done_callback(lambda done: self._tasks.remove(done) if done in self._tasks else None)
+
+    def _become(self, standing: Standing) -> None:
+        self._broker.roles.become(standing)
+
+    async def _find_log(self, reign: Reign) -> None:
+        """Ask the master itself where it gives its log: Java's controller does not know, nameservers may be late."""
+        while True:
+            current = self._broker.roles.current
+            if current.epoch != reign.epoch or not current.is_slave or current.ha_address:
+                return
+            try:
+                request = Command(RequestCode.EXCHANGE_BROKER_HA_INFO)
+                answer = await self._broker.client.call(reign.master_address, request, _CALL_SECONDS)
+                told = from_ext_fields(ExchangeHAInfoResponseHeader, answer.ext_fields or {})
+                if told.master_ha_address:
+                    self._broker.roles.follow(None, told.master_ha_address)
+                    return
+            except SprocketError as error:
+                events.debug("master does not tell where its log is", master=reign.master_address, reason=error)
+            await asyncio.sleep(_FIRST_REST)
+
+    # -- liveness -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _disk_hangs(self) -> bool:
+        return self._broker.store.has_failed() or self._broker.store.flusher.hangs(_DISK_SECONDS)
+
+    def _beat(self) -> None:
+        if self._broker.store.has_failed():
+            self._boot_note.spoil()
+        if self._disk_hangs:
+            return
+        broker, config = self._broker, self._broker.settings.current
+        last = self._replication.epochs.list.last
+        heartbeat = BrokerHeartbeatRequestHeader(
+            cluster_name=config.broker_cluster_name,
+            broker_addr=broker.address,
+            broker_name=config.broker_name,
+            broker_id=self._replication.broker_id,
+            epoch=last.epoch if last else 0,
+            max_offset=broker.store.log.max_offset,
+            confirm_offset=min(broker.store.readable.offset, broker.store.log.max_offset),
+            heartbeat_timeout_mills=config.controller_heart_beat_timeout_mills,
+            election_priority=config.broker_election_priority,
+        )
+        self.controllers.beat(heartbeat)
+
+    def _check_lease(self) -> None:
+        """A master whose lease has run out is none, until the controller says so again."""
+        current = self._broker.roles.current
+        if self._leased_until is None or not current.is_master:
+            return
+        if asyncio.get_running_loop().time() > self._leased_until:
+            events.warning("lease not renewed; fenced", epoch=current.epoch)
+            self._become(Standing(role=Role.FENCED, broker_id=MASTER_ID, epoch=current.epoch))
+            self._look_now.set()
+
+    def _lost_touch(self) -> None:
+        """The controller refused a set: it may be that another is the master."""
+        self._look_now.set()
+
+
+def _seen(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        events.error("the controller's client has ended", task.exception())

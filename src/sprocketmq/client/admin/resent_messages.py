@@ -1,0 +1,14 @@
+"""A message once more: what its sender said of it, without what brokers and clients noted on its way."""
+
+from __future__ import annotations
+
+from sprocketmq.client.message import RESERVED_PROPERTIES, Message
+from sprocketmq.client.received import ReceivedMessage
+
+
+def copy_of(message: ReceivedMessage, topic: str) -> Message:
+    """To send to `topic`; it gets an id of its own."""
+    own = {name: value for name, value in message.properties.items() if name not in RESERVED_PROPERTIES}
+    return Message(
+        topic, message.body, tag=message.tag, keys=message.keys, properties=own, sharding_key=message.sharding_key
+    )

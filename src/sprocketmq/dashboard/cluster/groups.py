@@ -1,0 +1,117 @@
+"""Consumer groups: their names, and for those that are shown, members, progress and lag."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from sprocketmq.client.admin.groups import Progress
+from sprocketmq.client.errors import Refused
+from sprocketmq.codes import ResponseCode
+from sprocketmq.dashboard.cluster import topics
+from sprocketmq.dashboard.cluster.view import ClusterView
+from sprocketmq.errors import SprocketError
+from sprocketmq.protocol.bodies.connections import ConsumerConnection
+from sprocketmq.protocol.names import is_retry_topic
+
+_NAMES_S = 5.0
+_FIGURES_S = 1.5
+_LAG_S = 15.0
+_SOON_S = 0.15
+#: At most this part of a broker's time, one in so many.
+_PART = 50
+
+NOBODY = ConsumerConnection()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFigures:
+    """A group that has consumed nothing has no progress, and that is no fault."""
+
+    members: ConsumerConnection
+    progress: Progress
+
+    @property
+    def topics(self) -> list[str]:
+        consumed = {row.queue.topic for row in self.progress.queues}
+        return sorted(name for name in consumed | set(self.members.subscription_table) if not is_retry_topic(name))
+
+    @property
+    def in_flight(self) -> int:
+        return sum(row.in_flight for row in self.progress.queues)
+
+
+async def names(view: ClusterView) -> list[str]:
+    return await view.snapshots.get("groups", _NAMES_S, view.admin.groups.names)
+
+
+async def figures(view: ClusterView, group: str) -> GroupFigures:
+    """Also notes the lag for the group's chart."""
+    found = await view.snapshots.get(("group", group), _FIGURES_S, lambda: _figures(view, group))
+    view.history.note(("lag", group), {"lag": float(found.progress.lag)})
+    return found
+
+
+async def rate_in(view: ClusterView, group: str, found: GroupFigures) -> float | None:
+    """What comes into the group's topics a second, noted beside what goes out; None when none of them tells.
+
+    A question for each topic: for the page of one group, not for a list of them.
+    """
+    answers = await topics.rows(view, found.topics)
+    told = [answer.rate for answer in answers.values() if not isinstance(answer, SprocketError)]
+    arriving = sum(told) if told else None
+    view.history.note(("rate", group), {"in": arriving or 0.0, "out": found.progress.rate})
+    return arriving
+
+
+async def rows(view: ClusterView, groups: list[str]) -> dict[str, GroupFigures | SprocketError]:
+    return await view.each(groups, lambda group: figures(view, group))
+
+
+async def _figures(view: ClusterView, group: str) -> GroupFigures:
+    members, progress = await asyncio.gather(_members(view, group), _progress(view, group))
+    return GroupFigures(members, progress)
+
+
+async def _members(view: ClusterView, group: str) -> ConsumerConnection:
+    try:
+        return await view.admin.groups.connection(group)
+    except Refused as error:
+        if error.code in (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.SYSTEM_ERROR):
+            return NOBODY
+        raise
+
+
+async def _progress(view: ClusterView, group: str) -> Progress:
+    try:
+        return await view.admin.groups.progress(group)
+    except Refused as error:
+        if error.code in (ResponseCode.NO_PERMISSION, ResponseCode.REQUEST_CODE_NOT_SUPPORTED):
+            raise
+        return Progress(0.0, [])
+
+
+async def total_lag(view: ClusterView) -> int | None:
+    """Of all groups; None when a broker does not tell, or not soon: the page does not wait for it.
+
+    It costs a broker more than other questions, so that it is asked the less often the longer it took.
+    """
+    asked = view.snapshots.get("lag", max(_LAG_S, _PART * view.lag_took), lambda: _total_lag(view))
+    try:
+        async with asyncio.timeout(_SOON_S):
+            return await asked
+    except TimeoutError:
+        return view.lag
+
+
+async def _total_lag(view: ClusterView) -> int | None:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    answers = await view.each((await view.masters()).values(), view.admin.brokers.behind)
+    total = 0
+    for answer in answers.values():
+        if isinstance(answer, SprocketError):
+            return None
+        total += answer
+    view.lag, view.lag_took = total, loop.time() - began
+    return total

@@ -1,0 +1,80 @@
+"""Whether all is well, in one line: the worst first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from sprocketmq.dashboard.cluster.brokers import BrokersView, ReplicaSet
+
+_DISK_WARNING, _DISK_CRITICAL = 0.75, 0.9
+_BEHIND_WARNING = 64 << 20
+
+
+class ClusterHealth(IntEnum):
+    GOOD = 0
+    WARNING = 1
+    BAD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class HealthFinding:
+    health: ClusterHealth
+    text: str
+
+
+def findings(found: BrokersView) -> list[HealthFinding]:
+    """What an operator should know, worst first; nothing when all is well."""
+    faults = [fault for each in found.sets for fault in (*_silent(each), *_disks(each), *_replicas(each))]
+    if not found.sets:
+        faults.append(HealthFinding(ClusterHealth.BAD, "no broker is registered"))
+    if found.controllers is not None and not found.controllers.leader:
+        faults.append(HealthFinding(ClusterHealth.BAD, "no controller leads"))
+    return sorted(faults, key=lambda fault: -fault.health)
+
+
+def line(faults: list[HealthFinding], brokers: int) -> tuple[str, str]:
+    """A word for the colour, and the line."""
+    if not faults:
+        return "good", f"All is well: {brokers} broker{'s' * (brokers != 1)} answer{'s' * (brokers == 1)}."
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return ("bad" if faults[0].health is ClusterHealth.BAD else "warn"), f"{faults[0].text}{more}"
+
+
+def _silent(each: ReplicaSet) -> list[HealthFinding]:
+    faults = [
+        HealthFinding(ClusterHealth.BAD, f"{broker.status.name} at {broker.status.address} does not answer")
+        for broker in each.brokers
+        if broker.status.error
+    ]
+    if each.master is None:
+        faults.append(HealthFinding(ClusterHealth.BAD, f"{each.name} has no master: nothing can be sent to it"))
+    stopped = [b for b in each.brokers if b.status.runtime.get("brokerActive") == "false"]
+    return faults + [
+        HealthFinding(ClusterHealth.BAD, f"the store of {broker.status.name} has stopped") for broker in stopped
+    ]
+
+
+def _disks(each: ReplicaSet) -> list[HealthFinding]:
+    faults = []
+    for broker in each.brokers:
+        if broker.disk is not None and broker.disk >= _DISK_WARNING:
+            health = ClusterHealth.BAD if broker.disk >= _DISK_CRITICAL else ClusterHealth.WARNING
+            faults.append(HealthFinding(health, f"the disk of {broker.status.name} is {100 * broker.disk:.0f} % full"))
+    return faults
+
+
+def _replicas(each: ReplicaSet) -> list[HealthFinding]:
+    faults = [
+        HealthFinding(ClusterHealth.WARNING, f"the replica of {each.name} at {address} is away")
+        for address in each.away
+    ]
+    for replica in each.replicas:
+        name = f"{each.name} replica {replica.status.id}"
+        if replica.in_sync is False:
+            faults.append(HealthFinding(ClusterHealth.WARNING, f"{name} is not in step with its master"))
+        elif (each.behind(replica) or 0) >= _BEHIND_WARNING:
+            faults.append(
+                HealthFinding(ClusterHealth.WARNING, f"{name} is {(each.behind(replica) or 0) >> 20} MiB behind")
+            )
+    return faults

@@ -1,0 +1,1 @@
+"""Programs that the console runs beside itself, and what they have told."""

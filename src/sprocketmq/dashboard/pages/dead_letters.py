@@ -1,0 +1,102 @@
+"""Dead letters: which groups have some, what they are, as a file, and back to the group: one, many, all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+from starlette.responses import Response, StreamingResponse
+
+from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.dashboard.cluster import browse, dead_letters
+from sprocketmq.dashboard.draw.body import preview
+from sprocketmq.dashboard.web.admission import Handler
+from sprocketmq.dashboard.web.forms import BadForm
+from sprocketmq.dashboard.web.paging import page_of
+from sprocketmq.dashboard.web.render import path_part
+from sprocketmq.dashboard.web.visit import Visit
+
+#: As many letters go back by one click; who has more clicks again, or uses `sprocket dlq`.
+MOST_AT_ONCE = 10_000
+
+
+async def listing(visit: Visit) -> Response:
+    page = page_of(await dead_letters.groups(visit.view), visit.query("q"), visit.query("page", "1"))
+    return visit.render("letters.html", page=page, rows=await dead_letters.rows(visit.view, page.items))
+
+
+async def of_group(visit: Visit) -> Response:
+    group = visit.path("group")
+    found = await dead_letters.of(visit.view, group)
+    places = browse.decode(visit.view.full_name(found.topic), visit.query("c"), found.ends)
+    shown = await dead_letters.newest(visit.view, found, places) if found.ends else browse.FoundMessages([], None, 0)
+    more = None if shown.places is None else f"?c={browse.encode(shown.places)}"
+    return visit.render("letters_of.html", group=group, letters=found, shown=shown, more=more, preview=preview)
+
+
+async def export(visit: Visit) -> Response:
+    """Every letter as a line of JSON, as `sprocket dlq show --json` tells them."""
+    group = visit.path("group")
+    found = await dead_letters.of(visit.view, group)
+
+    async def lines() -> AsyncIterator[bytes]:
+        async for message in dead_letters.every(visit.view, found):
+            yield orjson.dumps(_row(message)) + b"\n"
+
+    headers = {"Content-Disposition": f'attachment; filename="dead-letters-{path_part(group)}.jsonl"'}
+    return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)
+
+
+def _row(message: ReceivedMessage) -> dict[str, Any]:
+    body = message.body
+    try:
+        told: dict[str, Any] = {"body": body.decode()}
+    except UnicodeDecodeError:
+        told = {"body": None, "body_hex": body.hex()}
+    return {
+        "id": message.message_id, "topic": message.topic, "broker": message.broker_name, "queue": message.queue_id,
+        "offset": message.queue_offset, "tag": message.tag, "keys": list(message.keys),
+        "stored": message.stored_at.isoformat(), "tries": message.reconsume_times,
+        "properties": dict(message.properties), **told,
+    }  # fmt: skip
+
+
+async def ask_resend(visit: Visit) -> Response:
+    """How many will be sent back, before they are."""
+    form, group = await visit.form(), visit.path("group")
+    places = form.all("letter")
+    everything = form.text("which") == "all"
+    count = (await dead_letters.of(visit.view, group)).count if everything else len(places)
+    if not count:
+        raise BadForm("No letter was chosen.")
+    return visit.render(
+        "letters_resend.html", group=group, count=count, places=[] if everything else places, most=MOST_AT_ONCE
+    )
+
+
+async def resend(visit: Visit) -> Response:
+    """The group, and no other, tries them again. They stay in the dead-letter queue as well."""
+    form, group = await visit.form(), visit.path("group")
+    sent = 0
+    if form.text("which") == "all":
+        async for message in dead_letters.every(visit.view, await dead_letters.of(visit.view, group)):
+            await visit.view.admin.messages.give_back(group, message)
+            sent += 1
+            if sent >= MOST_AT_ONCE:
+                break
+    else:
+        for message in await dead_letters.chosen(visit.view, group, form.all("letter")):
+            await visit.view.admin.messages.give_back(group, message)
+            sent += 1
+    visit.changed("letters resend", f"{sent} of {group}")
+    return visit.see(f"/letters/{path_part(group)}", f"{sent:,} messages were given back to {group}.")
+
+
+ROUTES: list[tuple[str, str, Handler]] = [
+    ("GET", "/letters", listing),
+    ("GET", "/letters/{group}", of_group),
+    ("GET", "/letters/{group}/export", export),
+    ("POST", "/letters/{group}/choose", ask_resend),
+    ("POST", "/letters/{group}/resend", resend),
+]

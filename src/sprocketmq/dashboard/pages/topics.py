@@ -1,0 +1,84 @@
+"""Topics: the list, and one of them with its queues, its route, its configuration and its groups."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from starlette.responses import Response
+
+from sprocketmq.client.admin.core import if_known
+from sprocketmq.client.cluster.route import Route
+from sprocketmq.dashboard.cluster import topics
+from sprocketmq.dashboard.cluster.brokers import settings
+from sprocketmq.dashboard.draw.lines import lines
+from sprocketmq.dashboard.web.admission import Handler
+from sprocketmq.dashboard.web.paging import page_of
+from sprocketmq.dashboard.web.visit import Visit
+
+PERMS = {0: "nothing", 2: "write", 4: "read", 6: "read and write"}
+
+
+async def listing(visit: Visit) -> Response:
+    kind: topics.Kind = next((each for each in topics.KINDS if each == visit.query("kind")), "yours")
+    names = await topics.names(visit.view)
+    page = page_of(names[kind], visit.query("q"), visit.query("page", "1"), kind)
+    return visit.render(
+        "topics.html",
+        page=page,
+        rows=await topics.rows(visit.view, list(page.items)),
+        kinds={each: (label, len(names[each])) for each, label in topics.KINDS.items()},
+    )
+
+
+async def topic(visit: Visit) -> Response:
+    name = visit.path("topic")
+    admin = visit.view.admin
+    shown, route, config, consumers = await asyncio.gather(
+        _figures(visit, name), admin.topics.route(name), if_known(admin.topics.config(name)),
+        if_known(admin.topics.groups(name)),
+    )  # fmt: skip
+    return visit.render(
+        "topic.html",
+        topic=name,
+        kind=topics.kind_of(name),
+        route=route,
+        config=config or {},
+        perms=PERMS,
+        groups=consumers,
+        retention=await _retention(visit, route),
+        **shown,
+    )
+
+
+async def live(visit: Visit) -> Response:
+    name = visit.path("topic")
+
+    async def part() -> str:
+        return visit.text("topic_live.html", topic=name, **await _figures(visit, name))
+
+    return visit.console.live.stream(part)
+
+
+async def _figures(visit: Visit, name: str) -> dict[str, Any]:
+    found = await topics.figures(visit.view, name)
+    series = visit.view.history.series(("topic", name))
+    return {"figures": found, "chart": lines(series, f"Messages a second into {name}", "/s")}
+
+
+async def _retention(visit: Visit, route: Route) -> dict[str, str]:
+    """For how many hours each of the topic's brokers keeps messages."""
+    found = {}
+    for name in sorted(route.addresses):
+        address = route.master(name)
+        config = await if_known(settings(visit.view, address)) if address else None
+        if config is not None and config.get("fileReservedTime"):
+            found[name] = config["fileReservedTime"]
+    return found
+
+
+ROUTES: list[tuple[str, str, Handler]] = [
+    ("GET", "/topics", listing),
+    ("GET", "/topics/{topic}", topic),
+    ("GET", "/live/topics/{topic}", live),
+]

@@ -1,0 +1,92 @@
+"""Who a request is from, and what becomes of one that fails: every page is behind this."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from sprocketmq.client.errors import InvalidMessage, InvalidName, NoBroker, NoRoute, Refused, Unreachable
+from sprocketmq.codes import ResponseCode
+from sprocketmq.dashboard.console import Console
+from sprocketmq.dashboard.web.forms import BadForm, Forged
+from sprocketmq.dashboard.web.visit import ReadOnly, Visit
+from sprocketmq.errors import ConfigError, FilterError, SprocketError
+from sprocketmq.logs import Events
+
+Handler = Callable[[Visit], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+events = Events("sprocketmq.dashboard")
+
+SIGN_IN = "/sign-in"
+
+
+class PageNotThere(SprocketError):
+    """Nothing in the cluster goes by that name."""
+
+
+def page(handler: Handler, *, open_to_all: bool = False) -> Endpoint:
+    """The endpoint of a page; `open_to_all` is for the pages that come before a sign-in."""
+
+    async def endpoint(request: Request) -> Response:
+        console: Console = request.app.state.console
+        visit = Visit(request, console, console.open_view, None)
+        try:
+            found = await _admitted(visit, open_to_all)
+            return await handler(visit) if found is None else found
+        except Exception as error:  # noqa: BLE001
+            return _failed(visit, error)
+
+    return endpoint
+
+
+async def _admitted(visit: Visit, open_to_all: bool) -> Response | None:
+    """None when the visitor may see the page; their seat is taken then."""
+    console = visit.console
+    seat = console.seat(visit.request.session.get("seat"))
+    if seat is not None:
+        visit.view, visit.account = seat.view, seat.account
+        return None
+    if open_to_all:
+        return None
+    if await console.has_access_control():
+        if visit.request.method != "GET":
+            return RedirectResponse(SIGN_IN, 303)
+        return RedirectResponse(visit.request.url_for("sign_in").path + f"?next={visit.request.url.path}", 303)
+    if not console.config.is_local:
+        raise ConfigError("the cluster has no access control: its console is served to its own machine only")
+    return None
+
+
+def _failed(visit: Visit, error: Exception) -> HTMLResponse:
+    status, said = _verdict(error)
+    if status == 500:
+        events.error("page failed", error, path=visit.request.url.path)
+    if visit.request.method == "POST" and status != 500:
+        visit.refused(visit.request.url.path, "", said)
+    return visit.render("error.html", status, status=status, text=said)
+
+
+def _verdict(error: Exception) -> tuple[int, str]:
+    match error:
+        case Forged():
+            return 403, "This form was not sent by a page of this console, or the page is from before its last start."
+        case ReadOnly():
+            return 403, "This console only shows. Start it with --dashboard-write to change things."
+        case BadForm() | InvalidMessage() | InvalidName() | FilterError():
+            return 400, str(error)
+        case ConfigError():
+            return 403, str(error)
+        case PageNotThere():
+            return 404, str(error)
+        case NoRoute() if not isinstance(error, NoBroker):
+            return 404, str(error)
+        case Refused():
+            return (403 if error.code == ResponseCode.NO_PERMISSION else 502), str(error)
+        case Unreachable() | NoBroker():
+            return 503, str(error)
+        case SprocketError():
+            return 502, str(error)
+    return 500, "Something is wrong in the console itself; its log says what."

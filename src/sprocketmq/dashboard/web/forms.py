@@ -1,0 +1,89 @@
+"""Forms: what they hold, and the token that shows that a page of ours sent them."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.requests import Request
+
+TOKEN = "csrf"
+_MAX_FIELDS = 2000
+_MAX_FILES = 0
+_MAX_PART_BYTES = 8 * 1024 * 1024
+
+
+class BadForm(Exception):
+    """What a form says cannot be used; the text is for the one who sent it."""
+
+
+class Forged(Exception):
+    """A form without our token: another site may have sent it."""
+
+
+class WebForm:
+    """The fields of a form; every reader says which field it could not use."""
+
+    def __init__(self, fields: dict[str, list[str]]) -> None:
+        self._fields = fields
+
+    def text(self, name: str, default: str = "") -> str:
+        values = self._fields.get(name, [])
+        return values[-1].strip() if values else default
+
+    def raw(self, name: str) -> str:
+        """As it was typed; browsers send line ends as CR LF."""
+        values = self._fields.get(name, [])
+        return values[-1].replace("\r\n", "\n") if values else ""
+
+    def all(self, name: str) -> list[str]:
+        return self._fields.get(name, [])
+
+    def flag(self, name: str) -> bool:
+        return bool(self.text(name))
+
+    def needed(self, name: str, label: str) -> str:
+        if not (value := self.text(name)):
+            raise BadForm(f"{label}: please fill it in.")
+        return value
+
+    def number(self, name: str, label: str, low: int, high: int, default: int | None = None) -> int:
+        text = self.text(name)
+        if not text and default is not None:
+            return default
+        if not text.isdecimal() or not low <= int(text[:20]) <= high:
+            raise BadForm(f"{label}: a whole number from {low:,} to {high:,} is wanted.")
+        return int(text)
+
+    def moment(self, name: str, label: str) -> datetime:
+        """A date and time in UTC."""
+        text = self.text(name)
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            raise BadForm(f"{label}: a date and time such as 2026-11-15T19:27:02 is wanted.") from None
+        return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def token_of(session: dict[str, Any]) -> str:
+    """The token of a session; a new session gets one."""
+    if TOKEN not in session:
+        session[TOKEN] = secrets.token_urlsafe(24)
+    token: str = session[TOKEN]
+    return token
+
+
+async def read_form(request: Request) -> WebForm:
+    """Raises Forged when the token is not that of the session."""
+    found = await request.form(max_files=_MAX_FILES, max_fields=_MAX_FIELDS, max_part_size=_MAX_PART_BYTES)
+    fields: dict[str, list[str]] = {}
+    for name, value in found.multi_items():
+        if isinstance(value, str):
+            fields.setdefault(name, []).append(value)
+    form = WebForm(fields)
+    wanted = request.session.get(TOKEN)
+    if not wanted or not hmac.compare_digest(form.text(TOKEN).encode(), str(wanted).encode()):
+        raise Forged
+    return form

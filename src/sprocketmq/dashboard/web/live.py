@@ -1,0 +1,71 @@
+"""Parts of a page that go on by themselves: server-sent events with the part's new text whenever it has changed.
+
+A stream ends when its page is closed, so that nothing is asked of the cluster for nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import orjson
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+
+from sprocketmq.errors import SprocketError
+
+EVERY_S = 2.0
+#: A proxy between us may close what is silent.
+_WORD_S = 20.0
+_MOST_STREAMS = 128
+
+
+class LiveParts:
+    def __init__(self, every: float = EVERY_S) -> None:
+        self._every = every
+        self._open = 0
+        self._stopping = asyncio.Event()
+
+    @property
+    def watching(self) -> int:
+        """How many parts of pages are looked at now."""
+        return self._open
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    def stream(self, make: Callable[[], Awaitable[str]]) -> Response:
+        if self._open >= _MOST_STREAMS:
+            return PlainTextResponse("too many pages are open\n", 503)
+        return StreamingResponse(self._events(make), media_type="text/event-stream")
+
+    async def _events(self, make: Callable[[], Awaitable[str]]) -> AsyncIterator[bytes]:
+        self._open += 1
+        try:
+            last, silent = "", 0.0
+            while not self._stopping.is_set():
+                text = await _made(make)
+                if text and text != last:
+                    last, silent = text, 0.0
+                    yield b"data: " + orjson.dumps(text) + b"\n\n"
+                elif silent >= _WORD_S:
+                    silent = 0.0
+                    yield b": still here\n\n"
+                silent += self._every
+                await self._rest()
+        finally:
+            self._open -= 1
+
+    async def _rest(self) -> None:
+        try:
+            async with asyncio.timeout(self._every):
+                await self._stopping.wait()
+        except TimeoutError:
+            return
+
+
+async def _made(make: Callable[[], Awaitable[str]]) -> str:
+    """Nothing while the cluster does not answer: the page keeps what it last showed."""
+    try:
+        return await make()
+    except SprocketError:
+        return ""

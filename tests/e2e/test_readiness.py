@@ -1,0 +1,82 @@
+"""/health and /ready of servers as processes: what a supervisor and a load balancer are told, and when it changes."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.e2e.processes import Sprocket, running
+from tests.peers.etcd import free_ports
+from tests.peers.patience import PATIENT_S
+from tests.peers.process import eventually
+
+pytestmark = pytest.mark.timeout(600)
+
+
+class Servers:
+    """Each has a port for its pages that the test chose."""
+
+    def __init__(self, folder: Path, processes: ExitStack) -> None:
+        names = ("nameserver", "controller", "broker", "replication")
+        self._ports = dict(zip(names, free_ports(len(names)), strict=True))
+        self.pages = dict(zip(names, free_ports(len(names)), strict=True))
+        self._folder, self._processes = folder, processes
+
+    def nameserver(self) -> Sprocket:
+        return self._run("nameserver", "nameserver", f"--data={self._folder / 'names'}")
+
+    def controller(self) -> Sprocket:
+        kept = f"--set=controllerStorePath={self._folder / 'controller'}"
+        return self._run("controller", "controller", "--set=controllerEngine=file", kept)
+
+    def broker(self) -> Sprocket:
+        return self._run(
+            "broker", "broker-a", "--set=brokerName=broker-a", f"--nameserver=127.0.0.1:{self._ports['nameserver']}",
+            f"--data={self._folder / 'store'}", "--set=brokerIP1=127.0.0.1", "--set=enableControllerMode=true",
+            f"--set=controllerAddr=127.0.0.1:{self._ports['controller']}",
+            f"--set=haListenPort={self._ports['replication']}",
+        )  # fmt: skip
+
+    def _run(self, kind: str, name: str, *options: str) -> Sprocket:
+        ports = (f"--port={self._ports[kind]}", f"--set=metricsPromExporterPort={self.pages[kind]}")
+        return self._processes.enter_context(running(kind, *ports, *options)).ready(name)
+
+    def why_not(self, kind: str) -> list[str]:
+        """What /ready says, nothing when it is ready; the process answers in any case."""
+        assert self._get(kind, "/health")[0] == 200
+        status, text = self._get(kind, "/ready")
+        why: list[str] = json.loads(text)["why"]
+        assert (status == 200) == (why == [])
+        return why
+
+    def _get(self, kind: str, page: str) -> tuple[int, bytes]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.pages[kind]}{page}", timeout=PATIENT_S) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[Servers]:
+    with ExitStack() as processes:
+        yield Servers(tmp_path, processes)
+
+
+def test_ready_means_that_it_can_do_its_work(servers: Servers) -> None:
+    servers.nameserver()
+    assert servers.why_not("nameserver") == ["no broker has registered"]
+    controller = servers.controller()
+    eventually(lambda: servers.why_not("controller") == [], "the controller leads")
+    servers.broker()
+    eventually(lambda: servers.why_not("broker") == [], "the broker is the master")
+    eventually(lambda: servers.why_not("nameserver") == [], "the broker has registered")
+    controller.end()
+    eventually(lambda: "fenced" in "".join(servers.why_not("broker")), "a master without its lease is fenced")
+    servers.controller()
+    eventually(lambda: servers.why_not("broker") == [], "it is the master again")

@@ -1,0 +1,171 @@
+"""One exception at every call that a broker's background work makes: threads, jobs, alarms, timers of the loop.
+
+    SPROCKETMQ_PURE=1 python -m tests.fault.systematic.call_sites [--modes SYNC_FLUSH,ASYNC_FLUSH] [--stride 1]
+                                                                  [--first 0] [--one-each] [--json FILE]
+
+The calls are found by running the script under a profile: each line of this project that calls something, by the task
+it does that for. What a client's request calls is no background work: it is answered. In a second run the profile
+raises at the call. That must be said in the log; nothing that was acknowledged may be lost; and the task must go on, or
+the store must have stopped taking messages. Interpreted code alone can be looked into. --one-each takes one call of
+each task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from tests.fault.history.findings import Finding
+from tests.fault.systematic.alive import at_rest
+from tests.fault.systematic.program import keep, options_of, perform
+from tests.fault.systematic.script import Play, signs
+
+import sprocketmq
+
+SOURCE = str(Path(sprocketmq.__file__).parent) + "/"
+#: Who is called by these is a client, a request, or whoever starts and stops the broker: each is told by its own call.
+NO_TASKS = (
+    "remoting/", "protocol/", "config.py", "store/config.py", "auth/config.py", "broker/broker.py:Broker.",
+    "broker/background_jobs.py:_warm_filters",
+    "broker/send/admission.py:", "broker/static_topic/handler.py:", "broker/handlers/heartbeat.py:",
+    "nameserver/server.py:Nameserver.start", "nameserver/server.py:Nameserver.stop", "tests/",
+    "broker/replication/master.py:Master._open.<locals>.<lambda>",  # asyncio says nothing of it; a slave comes again
+)  # fmt: skip
+#: A lock that cannot be given back, and a loop that takes no timer, are no failures that there are.
+NO_FAILURES = ("__exit__", ".call_later", ".call_at", ".call_soon")
+
+
+class Injected(Exception):
+    """What nobody expects."""
+
+
+@dataclass(frozen=True, order=True)
+class Site:
+    """`task` is the outermost of our functions, `caller` a line, `callee` what it calls."""
+
+    task: str
+    caller: str
+    line: int
+    callee: str
+
+    def __str__(self) -> str:
+        return f"{self.task}: {self.caller}:{self.line} calls {self.callee}"
+
+
+def site_of(frame: FrameType, event: str, argument: Any) -> Site | None:
+    """The call that is being made, when it is one of ours and of a background task."""
+    if event == "c_call":
+        caller, callee = frame, getattr(argument, "__qualname__", "?")
+    elif event == "call" and frame.f_back is not None:
+        caller, callee = frame.f_back, frame.f_code.co_qualname
+    else:
+        return None
+    if not caller.f_code.co_filename.startswith(SOURCE):
+        return None
+    if callee.endswith(NO_FAILURES):
+        return None
+    task = _task_of(caller)
+    if task.startswith(NO_TASKS):
+        return None
+    return Site(task, caller.f_code.co_filename.removeprefix(SOURCE), caller.f_lineno, callee)
+
+
+def _task_of(frame: FrameType) -> str:
+    outermost, here = frame, frame.f_back
+    while here is not None:
+        if here.f_code.co_filename.startswith(SOURCE):
+            outermost = here
+        here = here.f_back
+    if outermost.f_back is not None and "/tests/" in outermost.f_back.f_code.co_filename:
+        return "tests/"
+    return f"{outermost.f_code.co_filename.removeprefix(SOURCE)}:{outermost.f_code.co_qualname}"
+
+
+@contextmanager
+def profiled(profile: Any) -> Iterator[None]:
+    threading.setprofile(profile)
+    sys.setprofile(profile)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+async def sites(mode: str) -> list[Site]:
+    """Every call of the first part of the script, in the order in which they were made first."""
+    found: dict[Site, None] = {}
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:
+        site = site_of(frame, event, argument)
+        if site is not None:
+            found.setdefault(site)
+
+    play = Play(mode, "stop")
+    with profiled(note):
+        assert await play.perform(lambda _play: None) == []
+    return list(found)
+
+
+async def inject(mode: str, site: Site, ending: str) -> tuple[bool, list[Finding]]:
+    """Whether the call was made, and what went wrong after it raised."""
+    play = Play(mode, ending)
+    play.before_end = lambda: problems.extend(at_rest(play.world.broker))
+    problems: list[str] = []
+
+    def throw(frame: FrameType, event: str, argument: Any) -> None:
+        line = frame.f_lineno if event == "c_call" else frame.f_back.f_lineno if frame.f_back else 0
+        if line == site.line and not play.met and site_of(frame, event, argument) == site:
+            play.met_fault(str(site))
+            raise Injected(str(site))
+
+    with signs() as seen, profiled(throw):
+        findings = await play.perform(lambda _play: None)
+    findings += [Finding("asleep", problem) for problem in problems]
+    if play.met and not any("Injected" in line for line in seen.lines):
+        findings.append(Finding("silent", str(site)))
+    return bool(play.met), findings
+
+
+def main() -> None:
+    parser = options_of("call_sites", __doc__)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--one-each", action="store_true")
+    perform(run, parser)
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    result: dict[str, Any] = {"stride": options.stride, "sites": {}, "raised": 0, "seconds": 0.0, "findings": []}
+    for mode in options.modes.split(","):
+        found = asyncio.run(sites(mode))
+        result["sites"][mode] = len(found)
+        chosen = _one_each(found) if options.one_each else found[options.first :: options.stride]
+        for number, site in enumerate(chosen):
+            began = time.monotonic()
+            met, findings = asyncio.run(inject(mode, site, ("power", "stop")[number % 2]))
+            result["raised"] += met
+            result["seconds"] = round(result["seconds"] + time.monotonic() - began, 1)
+            result["findings"] += [f"{mode}, {site}: {finding}" for finding in findings][:5]
+            keep(result, options.json)
+    return result
+
+
+def _one_each(found: list[Site]) -> list[Site]:
+    """From the middle of what each task calls."""
+    tasks: dict[str, list[Site]] = {}
+    for site in found:
+        tasks.setdefault(site.task, []).append(site)
+    return [calls[len(calls) // 2] for calls in tasks.values()]
+
+
+if __name__ == "__main__":
+    main()

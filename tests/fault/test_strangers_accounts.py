@@ -1,0 +1,139 @@
+"""What a user with a few rights of its own tries at a broker with accounts, by raw frames."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from tests.unit.broker.static_topic.test_accounts import give
+from tests.unit.broker.support import FakeClock, make_broker
+from tests.unit.remoting.wire import BarePeer
+
+from sprocketmq.broker.broker import Broker
+from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, RequestCode, ResponseCode, SerializeType
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame.decoder import encode_frame
+from sprocketmq.protocol.signing import with_signature
+
+ROOT, APP = ("root", "root-secret"), ("app", "app-secret")
+REFUSED = int(ResponseCode.NO_PERMISSION)
+
+
+@pytest_asyncio.fixture
+async def guarded(tmp_path: Path) -> AsyncIterator[Broker]:
+    """`app` may use the topic `my` and the group `myg`."""
+    broker = make_broker(
+        tmp_path / "store", FakeClock(), authenticationEnabled="true", authorizationEnabled="true",
+        initAuthenticationUser='{"username":"root","password":"root-secret"}',
+    )  # fmt: skip
+    await broker.start()
+    give(broker, "app", "Topic:my", "Group:myg")
+    yield broker
+    await broker.stop()
+
+
+def signed(code: int, fields: dict[str, str], body: bytes = b"", keys: tuple[str, str] = APP, **more: Any) -> Command:
+    ext = with_signature(fields, body, access_key=keys[0], secret_key=keys[1])
+    return Command(code, ext_fields=ext, body=body, **more)
+
+
+def send(name: str, keys: tuple[str, str] = APP, **more: str) -> Command:
+    fields = {"a": "P", "b": name, "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "0", "h": "0", "i": "", **more}
+    return signed(RequestCode.SEND_MESSAGE_V2, fields, b"x", keys)
+
+
+async def told(broker: Broker, *frames: Command | bytes) -> int | None:
+    """The code of the first answer; None when the connection is dropped instead."""
+    peer = await BarePeer.connect(broker.port)
+    try:
+        for frame in frames:
+            await peer.write_bytes(frame if isinstance(frame, bytes) else encode_frame(frame))
+        answer = await peer.read()
+        return None if answer is None else answer.code
+    finally:
+        peer.close()
+
+
+def by_json(text: str, body: bytes = b"x") -> bytes:
+    header = text.encode()
+    return struct.pack(">II", 4 + len(header) + len(body), len(header)) + header + body
+
+
+async def test_nobody_has_a_message_sent_back_that_it_may_not_read(guarded: Broker) -> None:
+    """It would lie in the topic of one's own group a moment later."""
+    assert await told(guarded, send("theirs", ROOT)) == 0
+    assert await told(guarded, send("my")) == 0
+    for topic, code in (("theirs", REFUSED), ("my", 0)):
+        entry = guarded.store.reader.entry(topic, 0, 0)
+        assert entry is not None
+        back = {"offset": str(entry.commit_offset), "group": "myg", "delayLevel": "0", "originTopic": "my"}
+        before = guarded.store.log.max_offset
+        assert await told(guarded, signed(RequestCode.CONSUMER_SEND_MSG_BACK, back)) == code
+        assert (guarded.store.log.max_offset == before) is (code == REFUSED)
+
+
+@pytest.mark.parametrize("name", ["", " ", "APP", "app ", "\u00fc\U0001f600" * 60, "nobody"])
+async def test_keys_that_are_nobody_s(guarded: Broker, name: str) -> None:
+    assert await told(guarded, send("my", (name, APP[1]))) == REFUSED
+
+
+async def test_what_is_not_signed_does_nothing(guarded: Broker) -> None:
+    """Nor when nobody waits for an answer, or when it says that it is one."""
+    fields = {
+        key: value for key, value in (send("my").ext_fields or {}).items() if key not in ("AccessKey", "Signature")
+    }
+    for flag in (FLAG_ONEWAY, FLAG_RESPONSE, FLAG_ONEWAY | FLAG_RESPONSE):
+        bare = Command(RequestCode.SEND_MESSAGE_V2, ext_fields=fields, body=b"x", flag=flag)
+        assert await told(guarded, bare, signed(9999, {})) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+    assert guarded.store.max_offset("my", 0) == 0
+
+
+@pytest.mark.parametrize("code", [17, 25, 215, 222, 513, *range(3001, 3011)])
+async def test_a_signature_of_one_s_own_is_good_for_no_administrator_s_code(guarded: Broker, code: int) -> None:
+    asked = signed(RequestCode.GET_MIN_OFFSET, {"topic": "my", "queueId": "0", "group": "myg", "username": "app"})
+    assert await told(guarded, Command(code, ext_fields=asked.ext_fields)) == REFUSED
+
+
+async def test_a_topic_that_is_named_twice(guarded: Broker) -> None:
+    """What the guard has judged is what the handler reads."""
+    ext = json.dumps(send("my").ext_fields)
+    head = '{"code":310,"flag":0,"opaque":1,"version":479,"extFields":'
+    assert await told(guarded, by_json(f'{head}{ext[:-1]},"b":"theirs"}}}}')) == REFUSED
+    assert (
+        await told(guarded, by_json(f'{head}{ext},"extFields":{ext.replace(chr(34) + "my", chr(34) + "theirs")}}}'))
+        == REFUSED
+    )
+    assert await told(guarded, by_json(f'{head}{{"b":"theirs",{ext[1:]}}}')) == 0
+    twice = signed(310, {**(send("my").ext_fields or {}), "B": "theirs"}, b"x", serialize_type=SerializeType.ROCKETMQ)
+    assert await told(guarded, encode_frame(twice).replace(b"\x00\x01B", b"\x00\x01b")) == REFUSED
+    assert guarded.store.max_offset("my", 0) == 1
+    assert "theirs" not in guarded.topics.configs
+
+
+@pytest.mark.parametrize("nested", ["[" * 60_000 + "]" * 60_000, '{"a":' * 9000 + "1" + "}" * 9000])
+async def test_a_header_that_is_deep_ends_its_connection(guarded: Broker, nested: str) -> None:
+    assert await told(guarded, by_json(f'{{"code":310,"flag":0,"opaque":1,"extFields":{nested}}}')) is None
+    assert await told(guarded, send("my")) == 0
+
+
+SYSTEM = (
+    "SCHEDULE_TOPIC_XXXX",
+    "RMQ_SYS_TRANS_HALF_TOPIC",
+    "%RETRY%other",
+    "%DLQ%myg",
+    "TBW102",
+    "MY",
+    "my ",
+    "%LMQ%x",
+)
+
+
+@pytest.mark.parametrize("topic", SYSTEM)
+async def test_topics_of_others(guarded: Broker, topic: str) -> None:
+    assert await told(guarded, send(topic)) == REFUSED
+    assert await told(guarded, send(topic, topic="my")) == REFUSED

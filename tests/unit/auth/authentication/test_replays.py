@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from sprocketmq.auth.account_realm import AccountRealm
+from sprocketmq.auth.accounts import AccountStore
+from sprocketmq.auth.authentication.replays import SKEW_MS, WINDOW, Replays
+from sprocketmq.auth.authentication.users import UserType
+from sprocketmq.auth.guard import Guard
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.signing import CODE, NONCE, TIMESTAMP, RequestStamps, with_signature
+
+from ..test_guard import answer, connection
+
+NOW = 1_700_000_000_000
+
+
+@pytest.fixture
+def guard() -> Guard:
+    accounts = AccountStore()
+    accounts.create_user("strict", "pw", UserType.SUPER, strict=True)
+    accounts.create_user("plain", "pw", UserType.SUPER)
+    return Guard(AccountRealm(accounts), "c", check_replay=Replays(lambda: NOW).check)
+
+
+def request(fields: dict[str, str] | None = None, code: int = 105, key: str = "strict") -> Command:
+    signed = with_signature({"topic": "T", **(fields or {})}, b"", access_key=key, secret_key="pw")
+    return Command(code, ext_fields=signed)
+
+
+def stamped(count: int, *, ts: int = NOW, code: int = 105, stream: str = "s") -> dict[str, str]:
+    return {TIMESTAMP: str(ts), NONCE: f"{stream}-{count}", CODE: str(code)}
+
+
+def test_a_strict_user_must_sign_time_number_and_code(guard: Guard) -> None:
+    assert "must sign" in (answer(guard, request()) or "")
+    assert answer(guard, request(key="plain")) is None
+    for missing in (TIMESTAMP, NONCE, CODE):
+        fields = {key: value for key, value in stamped(1).items() if key != missing}
+        assert "must sign" in (answer(guard, request(fields)) or "")
+    assert answer(guard, request(stamped(1))) is None
+
+
+def test_what_was_here_is_not_taken_again(guard: Guard) -> None:
+    at = connection()
+    assert answer(guard, request(stamped(5)), at) is None
+    assert answer(guard, request(stamped(5)), at) == "the request has been here before"
+    assert answer(guard, request(stamped(5)), connection()) == "the request has been here before"
+    assert answer(guard, request(stamped(5, stream="t"))) is None
+
+
+def test_requests_may_overtake_each_other(guard: Guard) -> None:
+    for count in (WINDOW + 9, 12, 11, 10, WINDOW + 8):
+        assert answer(guard, request(stamped(count))) is None, count
+    for count in (WINDOW + 9, 12, 9, 0):
+        assert answer(guard, request(stamped(count))) == "the request has been here before"
+    assert answer(guard, request(stamped(9 * WINDOW))) is None
+    assert answer(guard, request(stamped(9 * WINDOW - 1))) is None
+    assert answer(guard, request(stamped(9 * WINDOW - 1))) is not None
+
+
+def test_a_route_is_no_deletion(guard: Guard) -> None:
+    signed = request(stamped(1)).ext_fields
+    assert answer(guard, Command(215, ext_fields=signed)) == "the request was signed as another one"
+
+
+@pytest.mark.parametrize("ts", [NOW - SKEW_MS - 1, NOW + SKEW_MS + 1])
+def test_what_is_too_old_or_too_new_is_refused(guard: Guard, ts: int) -> None:
+    assert "five minutes" in (answer(guard, request(stamped(1, ts=ts))) or "")
+
+
+@pytest.mark.parametrize("nonce", ["", "7", "-7", "s-", "s-x", "s-\u0667", "s-" + "9" * 19, "x" * 65 + "-1"])
+def test_a_number_that_is_none(guard: Guard, nonce: str) -> None:
+    assert "must sign" in (answer(guard, request({**stamped(1), NONCE: nonce})) or "")
+
+
+def test_stamps_are_used_once() -> None:
+    stamps = RequestStamps()
+    first, second = stamps.stamped({"a": "1"}, 10), stamps.stamped({"a": "1"}, 10)
+    assert first[NONCE] != second[NONCE]
+    assert (first[CODE], first["a"]) == ("10", "1")

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sprocketmq.auth.plain.addresses import parse_pattern
+from sprocketmq.errors import ConfigError
+
+from ..golden import GOLDEN
+
+#: Counted wrongly in RocketMQ, which takes the `::` beside a range for one group: they match too much, or nothing.
+GAP_BESIDE_A_RANGE = {"2001:db8::*", "2001:db8::1-20", "2001:db8::1:1-20:*", "2001:db8::1:*", "1::ac:41:9987::bb:*"}
+
+
+@pytest.mark.parametrize("row", GOLDEN["addressPatterns"], ids=lambda row: repr(row["pattern"]))
+def test_as_rocketmq_decides(row: dict[str, Any]) -> None:
+    pattern, matches = row["pattern"], row.get("matches") or {}
+    fatal = any(isinstance(answer, str) for answer in matches.values())  # every request of everybody fails
+    if row["error"] or (fatal and pattern != "::*") or pattern == "1::ac:41:9987::bb:*":
+        with pytest.raises(ConfigError):
+            parse_pattern(pattern)
+        return
+    matcher = parse_pattern(pattern)
+    if not fatal and pattern not in GAP_BESIDE_A_RANGE:
+        assert {address: matcher(address) for address in matches} == matches
+
+
+def test_a_gap_beside_a_range() -> None:
+    assert parse_pattern("2001:db8::1-20")("2001:db8::15")
+    assert not parse_pattern("2001:db8::1-20")("2001:db8::21")
+    assert parse_pattern("2001:db8::*")("2001:db8::7")
+    assert not parse_pattern("2001:db8::*")("2001:db8::1:15:3")
+    assert parse_pattern("2001:db8::1:1-20:*")("2001:db8::1:15:3")

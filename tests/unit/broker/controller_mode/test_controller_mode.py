@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import asyncio
+import errno
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.broker.controller_mode.conftest import StartBroker, until
+from tests.unit.broker.support import Caller, bodies, fields, make_broker
+
+from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.controller_mode.controller_client import ControllerClient
+from sprocketmq.broker.controller_mode.controller_mode import ControllerMode
+from sprocketmq.broker.replication.auto_switch import AutoSwitchReplication
+from sprocketmq.broker.roles import Role
+from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.controller.server import Controller
+from sprocketmq.errors import RemotingError
+from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.ha import EpochEntryCache
+from sprocketmq.protocol.ha.epoch_file import encode_epoch_file
+from sprocketmq.protocol.ha.epochs import Epoch
+from sprocketmq.store.files.files import Disk
+
+
+def replication(broker: Broker) -> AutoSwitchReplication:
+    assert broker.replication.auto_switch is not None
+    return broker.replication.auto_switch
+
+
+async def whole(master: Broker, *ids: int) -> None:
+    await until(lambda: replication(master).in_sync.known == set(ids))
+
+
+async def pair(start: StartBroker, **entries: str) -> tuple[Broker, Broker]:
+    master, slave = await start("one", **entries), await start("two", **entries)
+    await whole(master, 1, 2)
+    return master, slave
+
+
+async def read(broker: Broker, count: int) -> list[bytes]:
+    await until(lambda: broker.store.max_offset("T", 0) >= count and "T" in broker.topics.configs)
+    return bodies(await Caller(broker).pull())
+
+
+async def write_alone(root: Path, log_end: int) -> None:
+    """A log grows behind `log_end` by what nobody else has."""
+    alone = make_broker(root)
+    await alone.start()
+    while alone.store.log.max_offset <= log_end:
+        assert (await Caller(alone).send(body=b"only here" + bytes(90_000))).code == ResponseCode.SUCCESS
+    await alone.stop()
+
+
+async def test_the_first_is_the_master_and_the_second_follows(start_broker: StartBroker, tmp_path: Path) -> None:
+    master, slave = await pair(start_broker)
+    assert (master.roles.current.role, master.roles.current.broker_id) == (Role.MASTER, 0)
+    assert (slave.roles.current.role, slave.roles.current.broker_id) == (Role.SLAVE, 2)
+    assert (tmp_path / "one" / "brokerIdentity").read_text() == "DefaultCluster#broker-a#1"
+    assert (tmp_path / "two" / "brokerIdentity").read_text() == "DefaultCluster#broker-a#2"
+    assert master.topics.data_version.state_version == 1
+    answer = await Caller(master).send(body=b"first")
+    assert answer.code == ResponseCode.SUCCESS
+    assert slave.store.log.max_offset == master.store.log.max_offset
+    assert (tmp_path / "two" / "epochFileCheckpoint").read_text() == (
+        tmp_path / "one" / "epochFileCheckpoint"
+    ).read_text()
+    assert await read(slave, 1) == [b"first"]
+    assert (await Caller(slave).send()).code == ResponseCode.SYSTEM_BUSY
+
+
+async def test_a_slave_takes_over_and_takes_the_old_master_back(start_broker: StartBroker) -> None:
+    master, slave = await pair(start_broker)
+    for number in range(5):
+        assert (await Caller(master).send(body=b"%d" % number)).code == ResponseCode.SUCCESS
+    await master.stop()
+    await until(lambda: slave.roles.current.is_master)
+    answer = await Caller(slave).send(body=b"5")
+    assert (answer.code, fields(answer)["queueOffset"]) == (ResponseCode.SUCCESS, "5")
+    again = await start_broker("one")
+    assert again.roles.current.is_slave
+    await whole(slave, 1, 2)
+    assert await read(again, 6) == [b"%d" % number for number in range(6)]
+    body = codec.decode(EpochEntryCache, (await Caller(again)(RequestCode.GET_BROKER_EPOCH_CACHE)).body)
+    assert [(entry.epoch, entry.start_offset) for entry in body.epoch_list] == [
+        (each.epoch, each.start) for each in replication(slave).epochs.list
+    ]
+    assert body.epoch_list[-1].end_offset == (1 << 63) - 1
+    assert body.max_offset == slave.store.log.max_offset
+
+
+async def test_an_old_master_promises_nothing_and_gives_up_what_nobody_has(
+    start_broker: StartBroker, controller: Controller, tmp_path: Path
+) -> None:
+    master, slave = await pair(start_broker)
+    assert (await Caller(master).send(body=b"promised")).code == ResponseCode.SUCCESS
+    in_sync = replication(master).in_sync
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(master.replication.master, "admit", lambda _link: "cut off")
+        patch.setattr(in_sync, "wanted", lambda: None)
+        patch.setattr(master.settings, "current", replace(master.settings.current, slave_timeout=1))
+        master.replication.master.drop("cut off")
+        answer = await Caller(master).send(body=b"not promised")
+        assert answer.code == ResponseCode.FLUSH_SLAVE_TIMEOUT
+        assert master.store.max_offset("T", 0) == 1
+        elect = {"clusterName": "DefaultCluster", "brokerName": "broker-a", "brokerId": "2", "designateElect": "true"}
+        caller = Caller(master)
+        caller._address = f"127.0.0.1:{controller.port}"
+        assert (await caller.call(RequestCode.CONTROLLER_ELECT_MASTER, elect)).code == ResponseCode.SUCCESS
+        await until(lambda: slave.roles.current.is_master and master.roles.current.is_slave)
+    assert (await Caller(slave).send(body=b"after")).code == ResponseCode.SUCCESS
+    await whole(slave, 1, 2)
+    assert await read(master, 2) == [b"promised", b"after"]
+    assert master.store.log.max_offset == slave.store.log.max_offset
+    kept = list((tmp_path / "one" / "quarantine").glob("*.log"))
+    assert len(kept) == 1
+    assert b"not promised" in kept[0].read_bytes()
+
+
+async def test_a_master_without_its_lease_is_fenced_until_it_has_it_again(start_broker: StartBroker) -> None:
+    master = await start_broker("one")
+    assert master.controller_mode is not None
+    await until(lambda: master.controller_mode is not None and master.controller_mode._leased_until is not None)
+    ask = master.controller_mode.controllers.ask
+
+    async def lost(*_: Any, **__: Any) -> Any:
+        raise RemotingError("cut off")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(master.controller_mode.controllers, "ask", lost)
+        await until(lambda: master.roles.current.role is Role.FENCED)
+        assert (await Caller(master).send()).code != ResponseCode.SUCCESS
+        assert [why.partition(":")[0] for why in master.unready()] == ["fenced"]
+    assert master.controller_mode.controllers.ask == ask
+    await until(lambda: master.roles.current.is_master)
+    assert master.unready() == []
+    assert (await Caller(master).send()).code == ResponseCode.SUCCESS
+
+
+async def test_a_disk_that_hangs_costs_the_role(start_broker: StartBroker) -> None:
+    master, slave = await pair(start_broker, controllerHeartBeatTimeoutMills="1500")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(master.store.flusher), "hangs", lambda self, _s: self is master.store.flusher)
+        await until(lambda: slave.roles.current.is_master)
+        assert (await Caller(slave).send()).code == ResponseCode.SUCCESS
+    await until(lambda: master.roles.current.is_slave)
+
+
+async def test_a_slave_that_is_gone_holds_up_nobody(start_broker: StartBroker) -> None:
+    master, slave = await pair(start_broker)
+    await slave.stop()
+    assert (await Caller(master).send()).code == ResponseCode.SUCCESS
+    await whole(master, 1)
+
+
+async def test_an_empty_replica_gets_the_whole_log(start_broker: StartBroker) -> None:
+    master = await start_broker("one")
+    for number in range(20):
+        assert (await Caller(master).send(body=b"%d" % number)).code == ResponseCode.SUCCESS
+    slave = await start_broker("two")
+    await whole(master, 1, 2)
+    assert await read(slave, 20) == [b"%d" % number for number in range(20)]
+
+
+async def test_a_replica_behind_the_oldest_file_begins_anew(start_broker: StartBroker, tmp_path: Path) -> None:
+    master, slave = await pair(start_broker)
+    assert (await Caller(master).send(body=b"old")).code == ResponseCode.SUCCESS
+    await slave.stop()
+    for _ in range(30):
+        assert (await Caller(master).send(body=bytes(90_000))).code == ResponseCode.SUCCESS
+    master.store.log.remove_first()
+    await start_broker("two")
+    await whole(master, 1, 2)
+    again = await start_broker("three")
+    await whole(master, 1, 2, 3)
+    for name in ("two", "three"):  # both have all that the master has: from its first file on
+        first = min(path.name for path in (tmp_path / name / "commitlog").iterdir())
+        assert int(first) == master.store.log.min_offset > 0
+    assert replication(again).epochs.list == replication(master).epochs.list
+    assert [path.name for path in (tmp_path / "two" / "quarantine").glob("*/*")] == ["0" * 20]
+
+
+async def test_a_replica_keeps_the_epochs_that_its_master_no_longer_has(start_broker: StartBroker) -> None:
+    """Without the one they share, it could not lead the others later."""
+    master, slave = await pair(start_broker)
+    assert (await Caller(master).send(body=b"first")).code == ResponseCode.SUCCESS
+    await master.stop()
+    await until(lambda: slave.roles.current.is_master)
+    assert (await Caller(slave).send(body=b"second")).code == ResponseCode.SUCCESS
+    old, shared = replication(slave).epochs.list
+    again = await start_broker("one")
+    await whole(slave, 1, 2)
+    await again.stop()
+    replication(slave).epochs.expire(shared.start)
+    once_more = await start_broker("one")
+    await whole(slave, 1, 2)
+    assert replication(once_more).epochs.list.all == (old, shared)
+
+
+async def test_a_replica_whose_only_epoch_is_gone_at_its_master_begins_anew(
+    start_broker: StartBroker, tmp_path: Path
+) -> None:
+    """It is not behind: with what only it has, its log ends after the oldest file of the master."""
+    master, slave = await pair(start_broker)
+    assert (await Caller(master).send(body=b"shared")).code == ResponseCode.SUCCESS
+    await master.stop()
+    await until(lambda: slave.roles.current.is_master)
+    for _ in range(30):
+        assert (await Caller(slave).send(body=bytes(90_000))).code == ResponseCode.SUCCESS
+    slave.store.log.remove_first()
+    replication(slave).epochs.expire(slave.store.log.min_offset)
+    left = slave.store.log.min_offset
+    assert [each.epoch for each in replication(slave).epochs.list] == [2]
+    await write_alone(tmp_path / "one", left)
+    again = await start_broker("one")
+    await whole(slave, 1, 2)
+    assert replication(again).epochs.list == replication(slave).epochs.list
+    assert (again.store.log.min_offset, again.store.log.max_offset) == (left, slave.store.log.max_offset)
+    kept = sorted((tmp_path / "one" / "quarantine").glob("behind-*/*"))
+    assert b"only here" in kept[-1].read_bytes()
+
+
+async def test_a_replica_that_has_cleaned_what_it_shared_begins_anew(start_broker: StartBroker, tmp_path: Path) -> None:
+    master, slave = await pair(start_broker)
+    assert (await Caller(master).send(body=b"shared")).code == ResponseCode.SUCCESS
+    await master.stop()
+    await until(lambda: slave.roles.current.is_master)
+    assert (await Caller(slave).send(body=b"after")).code == ResponseCode.SUCCESS
+    await write_alone(tmp_path / "one", 2 << 20)
+    min((tmp_path / "one" / "commitlog").iterdir()).unlink()
+    again = await start_broker("one")
+    await whole(slave, 1, 2)
+    assert await read(again, 2) == [b"shared", b"after"]
+    assert len(list((tmp_path / "one" / "quarantine").glob("behind-*/*"))) == 2
+
+
+async def test_a_log_of_another_controller_is_not_touched(start_broker: StartBroker, tmp_path: Path) -> None:
+    master, slave = await pair(start_broker)
+    assert (await Caller(master).send(body=b"promised")).code == ResponseCode.SUCCESS
+    await slave.stop()
+    epochs = tmp_path / "two" / "epochFileCheckpoint"
+    epochs.write_text(encode_epoch_file([Epoch(7, 0)]))
+    again = await start_broker("two")
+    await until(lambda: "an operator must decide" in again.replication.slave.trouble)
+    assert again.store.log.max_offset == master.store.log.max_offset
+    assert "7 from 0" in again.replication.slave.trouble
+
+
+async def test_a_learner_is_never_in_sync(start_broker: StartBroker) -> None:
+    master = await start_broker("one")
+    learner = await start_broker("two", asyncLearner="true")
+    assert (await Caller(master).send()).code == ResponseCode.SUCCESS
+    await until(lambda: learner.store.log.max_offset == master.store.log.max_offset)
+    await asyncio.sleep(0)
+    assert replication(master).in_sync.wanted() is None
+    assert replication(master).in_sync.known == {1}
+
+
+async def test_too_few_in_sync_take_nothing(start_broker: StartBroker) -> None:
+    master = await start_broker("one", minInSyncReplicas="2")
+    answer = await Caller(master).send()
+    assert (answer.code, answer.remark) == (ResponseCode.SYSTEM_ERROR, "in-sync replicas not enough")
+    await start_broker("two", minInSyncReplicas="2")
+    await whole(master, 1, 2)
+    assert (await Caller(master).send()).code == ResponseCode.SUCCESS
+
+
+async def test_who_may_have_lost_its_tail_says_so_before_it_is_heard_of(
+    start_broker: StartBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Heard of first, it could be elected without its tail."""
+    said: list[str] = []
+    beat, register = ControllerClient.beat, ControllerMode._register
+
+    def note_beat(self: ControllerClient, heartbeat: Any) -> None:
+        said.append("beat")
+        beat(self, heartbeat)
+
+    async def note_register(self: ControllerMode) -> Any:
+        said.append(f"register, unclean: {self._unclean_boot}")
+        return await register(self)
+
+    await (await start_broker("one")).stop()
+    (tmp_path / "one" / "bootId").write_text("before the power cut")
+    (tmp_path / "one" / "abort").touch()
+    monkeypatch.setattr(ControllerClient, "beat", note_beat)
+    monkeypatch.setattr(ControllerMode, "_register", note_register)
+    await start_broker("one")
+    assert said[:2] == ["register, unclean: True", "beat"]
+
+
+class ScarceDisk(Disk):
+    """Files whose name begins with `name` cannot be written a few times."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.failures = name, 2
+
+    def write_bytes(self, path: Path, data: bytes, *, sync: bool = True) -> None:
+        if path.name.startswith(self.name) and self.failures:
+            self.failures -= 1
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().write_bytes(path, data, sync=sync)
+
+
+@pytest.mark.parametrize("name", ["brokerIdentity", "bootId", "epochFileCheckpoint"])
+async def test_a_file_that_cannot_be_written_for_a_while_costs_no_role(start_broker: StartBroker, name: str) -> None:
+    disk = ScarceDisk(name)
+    broker = await start_broker("store", files=disk)
+    assert disk.failures == 0
+    await until(lambda: broker.roles.current.is_master)
+    caller = Caller(broker)
+    assert (await caller.send()).code == ResponseCode.SUCCESS
+    await caller.client.close(0.1)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from prometheus_client.parser import text_string_to_metric_families
+from tests.unit.broker.support import Caller
+from tests.unit.broker.transaction.test_handler import COMMIT, ROLLBACK, end, half
+
+from sprocketmq.broker.broker import Broker
+from sprocketmq.metrics.histogram import Histogram
+
+
+def samples(broker: Broker) -> dict[tuple[str, str], float]:
+    """By name and topic."""
+    families = text_string_to_metric_families(broker.metrics.text())
+    return {(s.name, s.labels.get("topic", "")): s.value for family in families for s in family.samples}
+
+
+async def test_transactions_by_topic(broker: Broker, caller: Caller) -> None:
+    await end(caller, await half(caller), COMMIT)
+    await end(caller, await half(caller), ROLLBACK)
+    await half(caller)
+    found = samples(broker)
+    assert found["rocketmq_commit_messages_total", "T"] == 1
+    assert found["rocketmq_rollback_messages_total", "T"] == 1
+    assert found["rocketmq_half_messages", "T"] == 1
+    assert found["rocketmq_finish_message_latency_count", "T"] == 2
+    assert found["rocketmq_finish_message_latency_milliseconds_count", "T"] == 2
+
+
+async def test_a_repeated_end_counts_once(broker: Broker, caller: Caller) -> None:
+    where = await half(caller)
+    for _ in range(3):
+        await end(caller, where, COMMIT)
+    assert samples(broker)["rocketmq_commit_messages_total", "T"] == 1
+
+
+async def test_what_rested_and_what_was_given_up(broker: Broker) -> None:
+    special = broker.stats.special
+    special.rested("T", 90_000)
+    special.revive_in["ck"] += 2
+    special.revive_retries["T", "G"] += 1
+    broker.stats.buried("G", "T")
+    found = samples(broker)
+    assert found["rocketmq_delay_message_latency_sum", "T"] == 90
+    assert found["rocketmq_pop_revive_in_message_total", ""] == 2
+    assert found["rocketmq_pop_revive_retry_messages_total", "T"] == 1
+    assert found["rocketmq_send_to_dlq_messages_total", "T"] == 1
+
+
+async def test_a_topic_that_is_gone_leaves_nothing(broker: Broker) -> None:
+    broker.stats.special.rested("T", 1)
+    broker.stats.special.finished("T", 1, committed=True)
+    broker.stats.forget_topic("T")
+    assert not [name for name, topic in samples(broker) if topic == "T"]
+
+
+def test_a_value_on_a_bound_is_below_it() -> None:
+    histogram = Histogram((1, 10))
+    for value in (0.5, 1, 1.5, 10, 11):
+        histogram.note(value)
+    assert (histogram.counts, histogram.total) == ([2, 2, 1], 24)

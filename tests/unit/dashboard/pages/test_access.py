@@ -1,0 +1,90 @@
+"""Signing in, and users and policies, against a broker with access control."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.unit.dashboard.site import Site, site_of
+
+from sprocketmq.dashboard.pages.sign_in import _inside
+from sprocketmq.testing import EmbeddedCluster
+
+CONF = {
+    "authenticationEnabled": "true",
+    "authorizationEnabled": "true",
+    "initAuthenticationUser": '{"username":"root","password":"r00t-secret"}',
+    "innerClientAuthenticationCredentials": '{"accessKey":"root","secretKey":"r00t-secret"}',
+}
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Site]:
+    with EmbeddedCluster(conf=CONF) as cluster:
+        client, console = site_of(cluster, host="0.0.0.0")
+        with client:
+            yield Site(client, console, cluster)
+
+
+@pytest.fixture
+def signed_in(guarded: Site) -> Site:
+    guarded.client.cookies.clear()
+    assert "Overview" in guarded.post("/sign-in", access_key="root", secret_key="r00t-secret", next="/")
+    return guarded
+
+
+def test_nobody_sees_anything_before_they_sign_in(guarded: Site) -> None:
+    guarded.client.cookies.clear()
+    for path in ("/", "/topics", "/access", "/live/overview", "/store"):
+        answer = guarded.client.get(path, follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/sign-in?next={path}")
+    refused = guarded.client.post("/new/topic", data={"csrf": "x"}, follow_redirects=False)
+    assert refused.headers["location"] == "/sign-in"
+
+
+def test_wrong_keys_are_refused_with_the_brokers_word(guarded: Site) -> None:
+    guarded.client.cookies.clear()
+    shown = guarded.post("/sign-in", 403, access_key="root", secret_key="wrong", next="/")
+    assert "The broker does not let root in" in shown
+    assert "wrong" not in shown.replace("wrong keys", ""), "what was typed as a password is not shown"
+    assert guarded.console.audit.changes[0].action == "sign in"
+
+
+def test_who_signed_in_may_change_things_and_sign_out(signed_in: Site) -> None:
+    fields = {"write_queues": "1", "read_queues": "1", "readable": "on", "writable": "on", "type": "", "broker": ""}
+    assert "Topic guarded is on" in signed_in.post("/new/topic", name="guarded", **fields)
+    assert signed_in.console.audit.changes[0].account == "root"
+    signed_in.post("/sign-out")
+    assert signed_in.client.get("/topics", follow_redirects=False).status_code == 303
+
+
+def test_users_and_policies(signed_in: Site) -> None:
+    page = signed_in.post("/access/users", name="ada", password="s3cret-word", type="Normal")
+    assert "User ada was made." in page
+    assert "s3cret-word" not in page
+    assert "r00t-secret" not in page, "no secret is shown"
+    policy = {"user": "ada", "kind": "Topic", "resource": "orders", "decision": "Allow", "addresses": "10.0.0.1"}
+    page = signed_in.post("/access/policies", action=["Pub", "Get"], **policy)
+    assert "Topic:orders" in page
+    page = signed_in.post("/access/policies", action=["Sub"], **(policy | {"kind": "Group", "resource": "billing"}))
+    assert "<td>Topic:orders</td>" in page, "the first entry stays"
+    assert "Group:billing" in page
+    page = signed_in.post("/access/policies/delete", subject="User:ada", resource="Topic:orders")
+    assert "<td>Topic:orders</td>" not in page
+    for what in ("disable", "enable", "password", "delete"):
+        page = signed_in.post("/access/users/change", name="ada", what=what, password="another-1")
+        assert f"User ada: {what} done." in page
+    assert '<th scope="row">ada</th>' not in page
+    assert "choose at least one" in signed_in.post("/access/policies", 400, **policy)
+
+
+def test_a_cluster_without_access_control_says_so(site: Site) -> None:
+    shown = site.get("/access")
+    assert "no access control" in shown
+    assert "authenticationEnabled" in shown, "what switches it on"
+
+
+@pytest.mark.parametrize("path", ["https://evil.example", "//evil.example", "/\\evil.example", "", "/a\r\nX: y"])
+def test_signing_in_leads_nowhere_else(path: str) -> None:
+    assert _inside(path) == "/"
+    assert _inside("/topics") == "/topics"

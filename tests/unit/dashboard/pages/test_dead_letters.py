@@ -1,0 +1,65 @@
+"""Dead letters: shown, exported, and given back after a count."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+from tests.unit.dashboard.site import Site
+
+from sprocketmq import Message
+from sprocketmq.client import ConsumerSettings, Retry
+from sprocketmq.client.sync import Producer, PushConsumer
+from sprocketmq.client.sync.admin import AdminClient
+from sprocketmq.testing import EmbeddedCluster
+
+
+@pytest.fixture(scope="module")
+def group(console_cluster: EmbeddedCluster, admin: AdminClient, producer: Producer) -> str:
+    """A group that gave up on three messages; one of them is no text."""
+    admin.topics.create("doomed", queues=1)
+    tried = threading.Semaphore(0)
+    consumer = PushConsumer("givers-up", console_cluster.nameserver, settings=ConsumerSettings(max_reconsume_times=0))
+
+    @consumer.subscribe("doomed")
+    def handle(_message: object) -> Retry:
+        tried.release()
+        return Retry()
+
+    for body in (b"first", b"second", b"\xff\xfe"):
+        producer.send(Message("doomed", body, keys=["dead"]))
+    with consumer:
+        for _ in range(3):
+            assert tried.acquire(timeout=60)
+    assert admin.topics.figures("%DLQ%givers-up").messages == 3, "a consumer that stops has sent back what failed"
+    return "givers-up"
+
+
+def test_letters_are_shown(site: Site, group: str) -> None:
+    assert "givers-up" in site.get("/letters")
+    shown = site.get("/letters/givers-up")
+    assert "Resend all 3" in shown
+    assert shown.count('name="letter"') == 3
+    assert "second" in shown
+    assert "It has none." in site.get("/letters/somebody-else")
+
+
+def test_letters_are_exported(site: Site, group: str) -> None:
+    answer = site.client.get("/letters/givers-up/export")
+    assert answer.headers["content-disposition"] == 'attachment; filename="dead-letters-givers-up.jsonl"'
+    rows = [json.loads(line) for line in answer.text.splitlines()]
+    assert [row.get("body_hex") or row["body"] for row in rows] == ["first", "second", "fffe"]
+    assert rows[0]["keys"] == ["dead"]
+
+
+def test_chosen_letters_go_back_after_a_count(site: Site, group: str, admin: AdminClient) -> None:
+    chosen = ["broker-a:0:0", "broker-a:0:1"]
+    assert "Give 2 messages back to givers-up?" in site.post("/letters/givers-up/choose", letter=chosen, which="chosen")
+    assert "Resend 3" in site.post("/letters/givers-up/choose", which="all")
+    assert "No letter was chosen" in site.post("/letters/givers-up/choose", 400, which="chosen")
+    done = site.post("/letters/givers-up/resend", letter=[*chosen, "broker-a:0:4711", "nonsense"])
+    assert "2 messages were given back to givers-up." in done
+    assert "3 messages were given back to givers-up." in site.post("/letters/givers-up/resend", which="all")
+    assert site.changes[0] == ("letters resend", "3 of givers-up")
+    assert admin.topics.figures("%DLQ%givers-up").messages == 3, "they stay"

@@ -1,0 +1,41 @@
+"""What `make` says while it sets up: a line per stage with its seconds, and nothing of a stage that went well."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def stage(*command: str) -> tuple[int, str, str]:
+    source = ". scripts/stages.sh; stage 'some packages' \"$@\""
+    done = subprocess.run(["sh", "-c", source, "sh", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_stage_is_one_line_with_its_seconds() -> None:
+    code, said, errors = stage("echo", "noise")
+    assert (code, errors) == (0, "")
+    assert re.fullmatch(r"setup  some packages \.* \d+ s\n", said)
+
+
+def test_a_stage_that_fails_shows_why() -> None:
+    code, said, errors = stage("sh", "-c", "echo why; exit 3")
+    assert (code, errors) == (3, "why\n")
+    assert said.startswith("setup  some packages ")
+
+
+def test_the_demo_says_first_what_it_will_take() -> None:
+    said = (ROOT / "scripts/setup-demo").read_text().split("echo ", 1)[1].splitlines()[0]
+    assert "minute" in said
+    assert "GB" in said
+
+
+def test_an_index_page_has_what_it_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["readme"] == "README.md"
+    assert "Programming Language :: Python :: 3.11" in project["classifiers"]
+    assert len(project["dependencies"]) <= 3
