@@ -6,9 +6,9 @@ e2e, interop, browser  each of the folders of --peers; they mostly wait for thei
 
 Two parts run at a time, the longest first.
 
-A test with peers that failed is run once more when its part has ended: Java's virtual machines, browsers and brokers
-of others have moments of their own. One that passes then counts as passed and is named as UNSTEADY, for somebody to
-mend. Whatever needs no peers has one try.
+A test that failed is run once more when its part has ended, unless more than a handful did: machines, and the virtual
+machines, browsers and brokers of others, have moments of their own. One that passes then counts as passed and is named
+as UNSTEADY, for somebody to mend.
 
 A part's output comes in one piece when it ends, and stays in .cache/test-PART.log.  The last line counts all parts
 together; a part that ended without a report (a hang that was cut short, a crash) counts as one failure.
@@ -30,6 +30,8 @@ from pathlib import Path
 CACHE = Path(".cache")
 OUTPUT = threading.Lock()
 PASSED, SKIPPED, FAILED = range(3)
+#: So many failures of one part are no moment of weakness.
+HANDFUL = 5
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,6 @@ class Part:
     name: str
     arguments: list[str]
     environment: dict[str, str] = field(default_factory=dict)
-    has_peers: bool = False
 
 
 @dataclass
@@ -61,7 +62,7 @@ def main() -> int:
     chosen = parser.parse_args()
     CACHE.mkdir(exist_ok=True)
     ignored = [f"--ignore={folder}" for folder in chosen.peers]
-    peers = [Part(Path(folder).name, [folder], has_peers=True) for folder in chosen.peers]
+    peers = [Part(Path(folder).name, [folder]) for folder in chosen.peers]
     pure = Part("interpreted", chosen.interpreted, {"SPROCKETMQ_PURE": "1"})
     parts = [peers[0], Part("compiled", [*ignored, "tests"]), *peers[1:], pure]
     with ThreadPoolExecutor(2) as pool:
@@ -74,7 +75,7 @@ def run(part: Part) -> Result:
     """The part's result; its output is shown when it ended."""
     began = time.monotonic()
     result = look(part, part.name)
-    if part.has_peers and result.failures and report_of(part.name).exists():
+    if 0 < len(result.failures) <= HANDFUL and report_of(part.name).exists():
         again = look(part, f"{part.name}-again", "--last-failed")
         if report_of(again.name).exists():
             settle(result, again)

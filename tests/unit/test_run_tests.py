@@ -68,17 +68,20 @@ def test_unsteady():
 """
 
 
-def test_a_test_with_peers_has_a_second_look_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran = run(tmp_path, {"unit/test_a.py": FINE, "e2e/test_c.py": UNSTEADY, "e2e/test_d.py": FINE}, monkeypatch)
+@pytest.mark.parametrize(("folder", "part"), [("e2e", "e2e"), ("fault", "compiled")])
+def test_who_fails_once_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, part: str) -> None:
+    files = {"unit/test_a.py": FINE, "e2e/test_c.py": FINE, f"{folder}/test_b.py": UNSTEADY}
+    ran = run(tmp_path, files, monkeypatch)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "UNSTEADY e2e: tests.e2e.test_c::test_unsteady failed" in ran.stdout
+    assert f"UNSTEADY {part}: tests.{folder}.test_b::test_unsteady failed" in ran.stdout
     assert ran.stdout.endswith("\n4 passed, 0 failed, 0 skipped\n")
 
 
-def test_what_needs_no_peers_has_one_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran = run(tmp_path, {"fault/test_b.py": UNSTEADY, "unit/test_a.py": FINE, "e2e/test_c.py": FINE}, monkeypatch)
+def test_more_than_a_handful_of_failures_have_one_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = {f"fault/test_{number}.py": UNSTEADY.replace("before", f"before_{number}") for number in range(6)}
+    ran = run(tmp_path, {"unit/test_a.py": FINE, "e2e/test_c.py": FINE, **many}, monkeypatch)
     assert ran.returncode == 1
-    assert "FAILED compiled: tests.fault.test_b::test_unsteady" in ran.stdout
+    assert ran.stdout.endswith("\n3 passed, 6 failed, 0 skipped\n")
 
 
 def test_who_fails_twice_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

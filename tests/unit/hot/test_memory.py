@@ -14,7 +14,7 @@ from sprocketmq.store.store import MessageStore
 
 SOME = 200
 MORE = 10 * SOME
-# One object kept per message would be MORE blocks; what the interpreter and other threads take meanwhile is a few dozen.
+# One object kept per message would be MORE blocks; what the interpreter takes beside it is a few dozen.
 NOISE = MORE // 2
 
 
