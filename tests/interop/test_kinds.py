@@ -89,7 +89,7 @@ def test_a_failed_message_is_consumed_at_its_second_try(scene: Scene, client: st
 def test_a_message_that_always_fails_ends_as_a_dead_letter(scene: Scene, client: str) -> None:
     case = scene.dead[client]
     tries = {message.reconsume_times for message in case.consumer.wait_until(was_tried_thrice)}
-    assert tries == {0, 1, 2}
+    assert tries >= {0, 1, 2}  # a client whose return is not answered in time tries again by itself, and counts it
     undertaker = scene.consumer(scene.peers[client], f"%DLQ%{case.consumer.group}")
     dead = undertaker.wait(1)[0]
     assert (dead.body, dead.tags) == (b"poison", "A")
