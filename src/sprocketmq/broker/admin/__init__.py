@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from sprocketmq.broker.admin.broker_config import SettingProcessors
 from sprocketmq.broker.admin.client_relay import RelayProcessors
-from sprocketmq.broker.admin.colddata import ColdDataProcessors
+from sprocketmq.broker.admin.cold_data import ColdDataProcessors
 from sprocketmq.broker.admin.connections import ConnectionProcessors
 from sprocketmq.broker.admin.consume_stats import ProgressProcessors
 from sprocketmq.broker.admin.consumer_lag import FallBehind

@@ -15,7 +15,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.files.files import Clock
 
-events = Events("sprocketmq.broker.admin.colddata")
+events = Events("sprocketmq.broker.admin.cold_data")
 
 #: The kernel's numbers, which mqadmin sends: read ahead as usual, or not at all.
 _READ_AHEAD = {"0": "true", "1": "false"}
