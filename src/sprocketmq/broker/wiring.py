@@ -13,6 +13,7 @@ from sprocketmq.broker.delay.levels import Schedule
 from sprocketmq.broker.delay.recall import Recalls
 from sprocketmq.broker.delay.timer import Timer
 from sprocketmq.broker.delay.timer_requests import TimedSends
+from sprocketmq.broker.handlers.request_reply import Replies
 from sprocketmq.broker.periodic import Periodic
 from sprocketmq.broker.pop.acks import PopAcks
 from sprocketmq.broker.pop.assignment import Assignments
@@ -20,7 +21,6 @@ from sprocketmq.broker.pop.handler import PopProcessors
 from sprocketmq.broker.pop.order import PopOrder
 from sprocketmq.broker.pop.revive import Revive
 from sprocketmq.broker.retry.consumer_retry import Retries
-from sprocketmq.broker.retry.request_reply import Replies
 from sprocketmq.broker.roles import Standing
 from sprocketmq.broker.send.admission import SendAdmission
 from sprocketmq.broker.send.handler import SendHandler

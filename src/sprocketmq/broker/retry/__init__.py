@@ -1,1 +1,1 @@
-"""Messages that come back: from consumers, and as replies."""
+"""Messages that a consumer gave back: they come again later, or go to the dead letters."""
