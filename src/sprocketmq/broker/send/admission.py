@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.broker.metrics.counter import LargeMessages
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.send.admitted import AdmittedTopics, TopicAdmission
+from sprocketmq.broker.send.admitted_topics import AdmittedTopics, TopicAdmission
 from sprocketmq.broker.send.backpressure import Pressure
 from sprocketmq.broker.send.durable_acks import Acks
 from sprocketmq.broker.settings import Settings

@@ -1,6 +1,6 @@
 # The C types of handler.py.
 from sprocketmq.broker.metrics.counter cimport Counter, LargeMessages
-from sprocketmq.broker.send.admitted cimport AdmittedTopics, TopicAdmission
+from sprocketmq.broker.send.admitted_topics cimport AdmittedTopics, TopicAdmission
 from sprocketmq.broker.send.answer cimport SendAnswers
 from sprocketmq.broker.send.properties cimport SentProperties, shared, stored
 from sprocketmq.protocol.command cimport Command

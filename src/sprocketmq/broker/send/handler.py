@@ -24,7 +24,7 @@ except ImportError:
 from sprocketmq.broker.config import BrokerConfig
 from sprocketmq.broker.metrics.counter import SMALL_BYTES, Counter
 from sprocketmq.broker.send.admission import SendAdmission
-from sprocketmq.broker.send.admitted import TopicAdmission
+from sprocketmq.broker.send.admitted_topics import TopicAdmission
 from sprocketmq.broker.send.answer import SendAnswers
 from sprocketmq.broker.send.durable_acks import Acks
 from sprocketmq.broker.send.message import added_properties
