@@ -19,7 +19,7 @@ from functools import partial
 from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage
 from sprocketmq.broker.system_topics.alarm import Alarm, Steady
 from sprocketmq.broker.system_topics.delivery import Deliveries, home_of, redirect
-from sprocketmq.broker.system_topics.numbers import number_in
+from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.logs import Events

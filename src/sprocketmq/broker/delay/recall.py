@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
-from sprocketmq.broker.system_topics.numbers import number_in
+from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode

@@ -24,7 +24,7 @@ from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.alarm import Alarm
 from sprocketmq.broker.system_topics.delivery import Deliveries, Home, home_of
-from sprocketmq.broker.system_topics.numbers import number_in
+from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
 from sprocketmq.broker.system_topics.topic_counts import Resting
 from sprocketmq.logs import Events

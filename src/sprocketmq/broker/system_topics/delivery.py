@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.send.message import BrokerMessage
-from sprocketmq.broker.system_topics.numbers import number_in
+from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.logs import Events
 from sprocketmq.protocol import names
 from sprocketmq.protocol.names import TIMER_TOPIC

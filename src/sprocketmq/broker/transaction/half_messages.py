@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sprocketmq.broker.settings import Settings
-from sprocketmq.broker.system_topics.numbers import number_in
+from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
 from sprocketmq.broker.system_topics.topic_counts import Resting
 from sprocketmq.broker.tables.offsets import ConsumerOffsets

@@ -17,7 +17,7 @@ from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import home_of, message_of, redirect
-from sprocketmq.broker.system_topics.numbers import number_in
+from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.transaction.half_messages import QUEUE, Half, OpenHalves, half_of
 from sprocketmq.codes import RequestCode, ResponseCode
