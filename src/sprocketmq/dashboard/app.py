@@ -30,8 +30,8 @@ from sprocketmq.dashboard.pages import (
     topics,
     waiting,
 )
-from sprocketmq.dashboard.web.admission import PageNotThere, page
 from sprocketmq.dashboard.web.hosts import KnownHosts
+from sprocketmq.dashboard.web.page_guard import PageNotThere, page
 from sprocketmq.dashboard.web.safe_headers import SafeHeaders
 from sprocketmq.dashboard.web.visit import Visit
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from sprocketmq.dashboard.cluster.view import known
-from sprocketmq.dashboard.web.admission import Handler
 from sprocketmq.dashboard.web.forms import BadForm
+from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.visit import Visit
 from sprocketmq.errors import SprocketError
 from sprocketmq.protocol.bodies.acl import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo

@@ -11,8 +11,8 @@ from starlette.responses import Response, StreamingResponse
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.dashboard.cluster import browse, dead_letters
 from sprocketmq.dashboard.draw.body import preview
-from sprocketmq.dashboard.web.admission import Handler
 from sprocketmq.dashboard.web.forms import BadForm
+from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.paging import page_of
 from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit

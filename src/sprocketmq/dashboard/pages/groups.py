@@ -11,7 +11,7 @@ from sprocketmq.dashboard.cluster import groups
 from sprocketmq.dashboard.cluster.view import known
 from sprocketmq.dashboard.draw.lines import lines
 from sprocketmq.dashboard.pages.overview import masked
-from sprocketmq.dashboard.web.admission import Handler, PageNotThere
+from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.paging import page_of
 from sprocketmq.dashboard.web.visit import Visit
 from sprocketmq.errors import SprocketError

@@ -16,8 +16,8 @@ from sprocketmq.dashboard.cluster import browse, topics
 from sprocketmq.dashboard.cluster.view import ClusterView
 from sprocketmq.dashboard.draw.body import FORMS, best_form, drawn, preview
 from sprocketmq.dashboard.draw.timeline import steps, timeline
-from sprocketmq.dashboard.web.admission import Handler, PageNotThere
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
+from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit
 from sprocketmq.errors import BodyError, FilterError

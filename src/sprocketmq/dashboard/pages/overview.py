@@ -12,7 +12,7 @@ from sprocketmq.dashboard.cluster import groups, topics
 from sprocketmq.dashboard.cluster.brokers import BrokerView, brokers, settings
 from sprocketmq.dashboard.cluster.health import findings, line
 from sprocketmq.dashboard.draw.lines import lines
-from sprocketmq.dashboard.web.admission import Handler, PageNotThere
+from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.visit import Visit
 
 _SECRET = ("secret", "password", "passwd", "credential", "accesskey", "token")

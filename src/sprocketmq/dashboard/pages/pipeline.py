@@ -17,8 +17,8 @@ from starlette.responses import FileResponse, Response
 from sprocketmq import job_records
 from sprocketmq.dashboard.cluster import topics
 from sprocketmq.dashboard.jobs.processes import Job, JobRefused
-from sprocketmq.dashboard.web.admission import Handler, PageNotThere
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
+from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.safe_headers import REPORT_POLICY
 from sprocketmq.dashboard.web.visit import ReadOnly, Visit
 from sprocketmq.protocol.names import group_fault, topic_fault

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from sprocketmq.client.errors import ClientError
 from sprocketmq.client.message import Message
-from sprocketmq.dashboard.web.admission import Handler
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
+from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.responses import RedirectResponse, Response
 
 from sprocketmq.client.errors import Refused
-from sprocketmq.dashboard.web.admission import Handler
 from sprocketmq.dashboard.web.forms import read_form
+from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.visit import THEME_COOKIE, THEMES, Visit
 
 _YEAR_S = 365 * 24 * 3600

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from sprocketmq import job_records
 from sprocketmq.dashboard.cluster.brokers import BrokerView, brokers, number
 from sprocketmq.dashboard.jobs.processes import Job
-from sprocketmq.dashboard.web.admission import Handler, PageNotThere
+from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.visit import ReadOnly, Visit
 from sprocketmq.job_records import Run
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from sprocketmq.client.errors import ClientError
-from sprocketmq.dashboard.web.admission import Handler
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
+from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit
 from sprocketmq.protocol.bodies.topic import TopicConfig

@@ -12,7 +12,7 @@ from sprocketmq.client.cluster.route import Route
 from sprocketmq.dashboard.cluster import topics
 from sprocketmq.dashboard.cluster.brokers import settings
 from sprocketmq.dashboard.draw.lines import lines
-from sprocketmq.dashboard.web.admission import Handler
+from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.paging import page_of
 from sprocketmq.dashboard.web.visit import Visit
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from sprocketmq.client.admin.core import if_known
 from sprocketmq.dashboard.cluster import waiting
-from sprocketmq.dashboard.web.admission import Handler, PageNotThere
+from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.visit import Visit
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import TRANSACTION_CHECK_MAX_TOPIC
