@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from sprocketmq.remoting.limits import Limits
-from sprocketmq.remoting.memory import fitting
+from sprocketmq.remoting.memory_limit import fitting
 from sprocketmq.remoting.peer import Peer
 from sprocketmq.remoting.traffic import HeldBytes
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sprocketmq.remoting import memory
+from sprocketmq.remoting import memory_limit
 from sprocketmq.remoting.connections import ConnectionRegistry
 from sprocketmq.remoting.limits import Limits
 
@@ -27,10 +27,10 @@ async def test_budgets_fit_the_process(
 ) -> None:
     limits = {resource.RLIMIT_AS: address_space, resource.RLIMIT_NOFILE: 1024}
     monkeypatch.setattr(resource, "getrlimit", lambda which: (limits[which], limits[which]))
-    monkeypatch.setattr(memory, "_CGROUPS", (tmp_path / "memory.max",))
+    monkeypatch.setattr(memory_limit, "_CGROUPS", (tmp_path / "memory.max",))
     if container is not None:
         (tmp_path / "memory.max").write_text(container)
-    assert memory.memory_limit() == expected
+    assert memory_limit.memory_limit() == expected
     registry = ConnectionRegistry(Limits())
     registry.fit_to_process()
     held = registry.held
