@@ -3,7 +3,7 @@
     compile_sql("price > 100 AND region IN ('eu', 'us')").evaluate({"price": "120", "region": "eu"})  ->  True
 
 The answer is True, False or None for unknown; a consumer gets a message when it is True. An expression is bounded in
-length (and, in `terms`, in depth), so that a subscription can neither exhaust the stack nor stall the broker.
+length (and, in `sql_compile`, in depth), so that a subscription can neither exhaust the stack nor stall the broker.
 """
 
 from __future__ import annotations

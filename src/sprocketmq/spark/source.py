@@ -3,7 +3,7 @@
     >>> orders = spark.readStream.format("rocketmq").option("subscribe", "orders").load()
     >>> totals.writeStream.format("rocketmq").option("topic", "totals").option("checkpointLocation", DIR).start()
 
-`source_options` and `sink_options` list the options.
+`options.source` and `options.sink` list the options.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Delays of any length: a message that asks for a time (see `timed`) rests until its second is over.
+"""Delays of any length: a message that asks for a time (see `timer_requests`) rests until its second is over.
 
     rmq_sys_wheel_timer    the messages, in queue 0, each with its time in TIMER_OUT_MS
     timer log              for each of them a unit that says where it is

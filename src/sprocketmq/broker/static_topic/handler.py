@@ -1,6 +1,6 @@
 """Requests about a logical queue: who they are, and who answers them.
 
-    logical request -> does this broker lead the queue? -> its way (see `ways`) -> answer
+    logical request -> does this broker lead the queue? -> its way (see `translate`) -> answer
 
 Clients ask the leader of a logical queue for everything; it forwards what an older item holds. `lo` false marks a
 request for a physical queue of a static topic: one that was forwarded, or a tool's.

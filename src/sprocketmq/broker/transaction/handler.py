@@ -2,7 +2,7 @@
 
     send with TRAN_MSG      rests in RMQ_SYS_TRANS_HALF_TOPIC, unseen by consumers
     END_TRANSACTION         commit: stored in its own topic, then marked; rollback: marked
-    neither comes           the producer is asked, see `checks`
+    neither comes           the producer is asked, see `check_back`
 
 An END_TRANSACTION must name the half exactly: its producer group, its queue offset and its place in the log. One for a
 transaction that has ended changes nothing, whatever it says.

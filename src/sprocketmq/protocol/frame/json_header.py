@@ -1,7 +1,7 @@
 # cython: annotation_typing=False
 """The JSON form of a command's header, as Java writes it: keys in alphabetical order, nulls left out.
 
-Compiled, the usual shape is read by `jsonscan`, and only the rest comes to the general parser here. Numbers and
+Compiled, the usual shape is read by `json_header_scan`, and only the rest comes to the general parser here. Numbers and
 booleans among the ext fields become strings, as they do in Java; any other surprise is a FrameError.
 """
 

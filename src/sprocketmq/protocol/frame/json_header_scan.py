@@ -6,7 +6,7 @@ field  := "code" | "flag" | "opaque" | "version" : int32
         | "language" | "remark" | "serializeTypeCurrentRPC" : string without escapes
         | "extFields" : { string : string, ... }
 
-The ext fields become a block as binary headers have it (see `extblock`), so that all that reads one reads both. A
+The ext fields become a block as binary headers have it (see `binary_header`), so that all that reads one reads both. A
 pair takes no more room there than in JSON: six bytes around name and value, and an escape only shrinks.
 
 Whatever is not of this shape, a name that occurs twice, a number among the ext fields, a surrogate, a fault, is left
