@@ -77,13 +77,14 @@ class Exporter:
             async with asyncio.timeout(_REQUEST_SECONDS):
                 request = await reader.readuntil(b"\r\n\r\n")
                 writer.write(self._response(request))
-                await writer.drain()
+                writer.close()
+                await writer.wait_closed()
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ConnectionError):
             pass  # it was no HTTP, or nobody waits for the answer any more
         except Exception as error:  # noqa: BLE001 - the edge of the task: the next one who asks may be luckier
             events.error("no metrics for one who asked", error)
         finally:
-            writer.close()
+            writer.transport.abort()  # a page that is not read in time would wait for its reader for ever
 
     def _response(self, request: bytes) -> bytes:
         method, _, rest = request.partition(b" ")

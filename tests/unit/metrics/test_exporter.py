@@ -3,10 +3,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import pytest_asyncio
+from tests.loop_clock import LoopClock
+from tests.unit.remoting.wire import until
 
 from sprocketmq.config import from_properties
 from sprocketmq.metrics.exporter import Exporter
@@ -73,6 +75,51 @@ async def test_a_port_that_is_taken_costs_the_pages_alone(
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == ["no metrics page"]
     await second.stop()
     assert (await ask(first, "/health"))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"GET /metrics HTTP/1.1\r\nHost: ", b"GET /metrics HTTP/1.1\r\n" + bytes(20_000)]
+)
+async def test_a_request_that_never_ends_is_ended(
+    start: Callable[..., Any], loop_clock: LoopClock, begun: bytes
+) -> None:
+    exporter = await start([])
+    reader, writer = await asyncio.open_connection("127.0.0.1", exporter.port)
+    writer.write(begun)
+    await until(lambda: len(exporter._serving) == 1 or len(begun) > 8192)
+    loop_clock.advance(6)
+    assert await _rest_of(reader) == b""
+    assert exporter._serving == set()
+    writer.close()
+
+
+async def test_a_page_that_nobody_reads_goes_with_its_connection(loop_clock: LoopClock) -> None:
+    size = 64 << 20
+    exporter = Exporter(configured(), lambda: "x" * size, list)
+    await exporter.start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", exporter.port)
+    transport = cast(asyncio.Transport, writer.transport)
+    transport.pause_reading()
+    writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+    await until(lambda: any(task for task in exporter._serving))
+    for _ in range(10):  # the page is made, and as much of it is gone as goes
+        await asyncio.sleep(0)
+    loop_clock.advance(6)
+    await until(lambda: exporter._serving == set())
+    transport.resume_reading()
+    assert len(await _rest_of(reader)) < size
+    writer.close()
+    await exporter.stop()
+
+
+async def _rest_of(reader: asyncio.StreamReader) -> bytes:
+    data = bytearray()
+    try:
+        while piece := await reader.read(1 << 20):
+            data += piece
+    except ConnectionError:
+        pass
+    return bytes(data)
 
 
 async def test_disabled_it_does_not_listen(start: Callable[..., Any]) -> None:
