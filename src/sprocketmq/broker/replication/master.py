@@ -21,6 +21,7 @@ from sprocketmq.broker.settings import Settings
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
+from sprocketmq.remoting.peer import Peer
 from sprocketmq.remoting.tls.service import ServerTls
 from sprocketmq.remoting.tls.stream import behind_tls
 from sprocketmq.store.replica import Replica
@@ -91,7 +92,7 @@ class Master:
 
     async def _open(self, port: int) -> asyncio.Server:
         return await asyncio.get_running_loop().create_server(
-            behind_tls(lambda: self._make_link(self), self.tls),
+            behind_tls(lambda: self._make_link(self), self.tls, self._refusal),
             self._settings.current.bind_address,
             port,
             reuse_address=True,
@@ -156,14 +157,19 @@ class Master:
     # -- what slaves do -----------------------------------------------------------------------------------------------
 
     def admit(self, link: SlaveLink) -> str | None:
+        refusal = self._refusal(link.peer)
+        if refusal is None:
+            self.replicas.links.append(link)
+            self._follow()
+        return refusal
+
+    def _refusal(self, peer: Peer) -> str | None:
         if not self._roles.current.is_master:
             return "this broker is no master"
-        if not self._settings.current.broker_access().allows(link.peer):
+        if not self._settings.current.broker_access().allows(peer):
             return "it is not among brokerAllowFrom"
         if len(self.replicas.links) >= MAX_SLAVES:
             return f"{MAX_SLAVES} slaves are connected"
-        self.replicas.links.append(link)
-        self._follow()
         return None
 
     def reported(self, link: SlaveLink) -> None:

@@ -1,7 +1,7 @@
 """The same question of the first byte, for ports that speak no frames: the HA stream's.
 
 Its protocol is any of asyncio's whose peer speaks first. It hears of a connection once that is known, and sees no
-difference between the two kinds.
+difference between the two kinds. Who may not come is turned away before: strangers take no place of those who may.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from sprocketmq.logs import Events
-from sprocketmq.remoting.peer import peer_of
+from sprocketmq.remoting.peer import Peer, peer_of
 from sprocketmq.remoting.tls.config import TlsMode
 from sprocketmq.remoting.tls.first_byte import HANDSHAKE
 from sprocketmq.remoting.tls.layer import TlsTransport
@@ -28,26 +28,41 @@ OPENING_SECONDS = 10.0
 MAX_OPENING = 64
 
 
-def behind_tls(make: Callable[[], asyncio.Protocol], tls: ServerTls | None) -> Callable[[], asyncio.Protocol]:
-    """A factory for `create_server`: what `make` gives, over TLS or plain, as the server's mode is."""
+#: Why a peer may not come; None when it may.
+Refusal = Callable[[Peer], str | None]
+
+
+def behind_tls(
+    make: Callable[[], asyncio.Protocol], tls: ServerTls | None, refusal: Refusal
+) -> Callable[[], asyncio.Protocol]:
+    """A factory for `create_server`: what `make` gives, over TLS or plain, as the server's mode is.
+
+    Without TLS what `make` gives asks itself who may come.
+    """
     if tls is None:
         return make
     waiting: set[StreamOpening] = set()
-    return lambda: StreamOpening(make(), tls, waiting)
+    return lambda: StreamOpening(make(), tls, waiting, refusal)
 
 
 class StreamOpening(asyncio.Protocol):
-    def __init__(self, protocol: asyncio.Protocol, tls: ServerTls, waiting: set[StreamOpening]) -> None:
+    def __init__(
+        self, protocol: asyncio.Protocol, tls: ServerTls, waiting: set[StreamOpening], refusal: Refusal
+    ) -> None:
         self._protocol = protocol
         self._tls = tls
         self._waiting = waiting
+        self._refusal = refusal
         self._transport: asyncio.Transport | None = None
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        if len(self._waiting) >= MAX_OPENING:
-            self._refuse(f"{MAX_OPENING} others have not begun")
+        reason = self._refusal(self._peer)
+        if reason is None and len(self._waiting) >= MAX_OPENING:
+            reason = f"{MAX_OPENING} others have not begun"
+        if reason is not None:
+            self._refuse(reason)
             return
         self._waiting.add(self)
         self._deadline = asyncio.get_running_loop().call_later(OPENING_SECONDS, self._refuse, "nothing came in time")
@@ -78,9 +93,13 @@ class StreamOpening(asyncio.Protocol):
     def _refuse(self, reason: str) -> None:
         self._done()
         assert self._transport is not None
-        names = self._transport.get_extra_info("peername"), self._transport.get_extra_info("sockname")
-        events.info("connection refused", peer=peer_of(*names), reason=reason)
+        events.info("connection refused", peer=self._peer, reason=reason)
         self._transport.close()
+
+    @property
+    def _peer(self) -> Peer:
+        assert self._transport is not None
+        return peer_of(self._transport.get_extra_info("peername"), self._transport.get_extra_info("sockname"))
 
     def _done(self) -> None:
         self._waiting.discard(self)

@@ -70,6 +70,24 @@ async def test_slaves_of_apache_follow_in_plain(start_member: StartMember, keys:
     assert len(await slave.log(master.store.log.max_offset)) == master.store.log.max_offset
 
 
+async def test_strangers_take_no_place_of_a_slave(
+    start_member: StartMember, keys: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are turned away before they have said anything, however many of them come."""
+    monkeypatch.setattr(stream, "OPENING_SECONDS", 3600)
+    monkeypatch.setattr(stream, "MAX_OPENING", 2)
+    master = await start_member(**keys, adminAllowLocal="false", brokerAllowFrom="127.0.0.1")
+    port = master.replication.master.port
+    made = [await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.9", 0)) for _ in range(5)]
+    slave = await start_member(1, **keys)
+    assert master.store.put("T", 0, 0, 0, b"x", b"", 1, bytes(8), 0, 0).status == 0
+    await follows(slave, master)
+    async with asyncio.timeout(60):
+        for reader, writer in made:
+            assert await reader.read() == b""
+            writer.close()
+
+
 async def test_those_who_say_nothing_are_few_and_do_not_stay(
     start_member: StartMember, keys: dict[str, str], hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
