@@ -52,6 +52,8 @@ class AutoSwitchLink(SlaveLink):
     def _shake_hands(self, handshake: Handshake) -> None:
         if self.cursor is not None:
             raise FrameError("a handshake after the first report")
+        if self._paused:
+            raise FrameError("handshakes whose answers are not read")
         self.broker_id, self.learner = handshake.broker_id, handshake.learner
         self._from_last_file = handshake.from_last_file
         if self._transport is not None:
