@@ -28,6 +28,10 @@ OLD_VIEW = frozenset(
 )
 
 
+#: Answers to a request that was held against the set, and could not be granted: nor was an earlier copy of it.
+_REFUSALS = frozenset({ResponseCode.CONTROLLER_INVALID_REPLICAS, ResponseCode.CONTROLLER_BROKER_NOT_ALIVE})
+
+
 class SyncStateChanges:
     """Looks every `checkSyncStateSetPeriod`, and when a replica comes or goes, whether the set should be another."""
 
@@ -101,11 +105,11 @@ class SyncStateChanges:
             tell("in-sync set changed", members=sorted(in_sync.known), set_epoch=in_sync.epoch)
         else:
             events.warning("in-sync set refused", wanted=sorted(wanted), code=answer.code, remark=answer.remark)
-            if (
-                answer.code in OLD_VIEW
-            ):  # an earlier copy of this request may have been granted: it counts until we know
-                self._look()
-            else:
+            if answer.code in _REFUSALS:
                 in_sync.refused(wanted)
+            elif answer.code in OLD_VIEW:
+                self._look()
+            # This one, or an earlier copy, may have been granted, or be kept by a store that did not answer in time: it
+            # counts until we know.
             await asyncio.sleep(0.1)
         self.on_progress()

@@ -27,14 +27,19 @@ class Refusing:
     [
         (ResponseCode.CONTROLLER_FENCED_SYNC_STATE_SET_EPOCH, {1, 2}, 1),
         (ResponseCode.CONTROLLER_ALTER_SYNC_STATE_SET_FAILED, {1, 2}, 1),
+        (ResponseCode.SYSTEM_ERROR, {1, 2}, 0),
+        (ResponseCode.CONTROLLER_NOT_LEADER, {1, 2}, 0),
         (ResponseCode.CONTROLLER_BROKER_NOT_ALIVE, {1}, 0),
+        (ResponseCode.CONTROLLER_INVALID_REPLICAS, {1}, 0),
     ],
-    ids=["another set epoch", "equal", "not alive"],
+    ids=["another set epoch", "equal", "its store failed", "it does not lead", "not alive", "not known"],
 )
 async def test_a_set_whose_copy_may_have_been_granted_counts_on(
     tmp_path: Path, code: int, members: set[int], looks: int
 ) -> None:
-    """A copy whose answer was lost has changed the set: that is what the refusal of the next one says."""
+    """A copy whose answer was lost has changed the set: that is what the refusal of the next one says. A controller
+    whose store failed, or that was put down meanwhile, does not know whether the set is another one.
+    """
     settings, looked = make_settings(tmp_path), []
     in_sync = InSyncSet(settings, open_store(tmp_path / "store"), lambda: 0.0)
     in_sync.begin(1, {1}, 1, 0)
