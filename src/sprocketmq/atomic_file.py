@@ -15,6 +15,8 @@ class FileSystem(Protocol):
 
     def make_dirs(self, path: Path) -> None: ...
 
+    def read_bytes(self, path: Path) -> bytes: ...
+
     def write_bytes(self, path: Path, data: bytes, *, sync: bool = True) -> None: ...
 
     def rename(self, source: Path, target: Path) -> None: ...
@@ -33,6 +35,9 @@ class LocalFiles:
 
     def make_dirs(self, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
+
+    def read_bytes(self, path: Path) -> bytes:
+        return path.read_bytes()
 
     def write_bytes(self, path: Path, data: bytes, *, sync: bool = True) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), self._mode)

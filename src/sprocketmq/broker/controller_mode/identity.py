@@ -116,15 +116,17 @@ class BootNote:
         self._files = files
         self._path = path
         self._boot_id_path = boot_id_path
-        self._spoiled = False
+        self._written = self._spoiled = False
 
     def changed(self) -> bool:
         before = self._files.read_bytes(self._path) if self._files.exists(self._path) else None
         return before is not None and before != self._now()
 
     def write(self) -> None:
-        if not self._files.exists(self._path) or self._files.read_bytes(self._path) != self._now():
+        """Once in a run, whatever the file says: a sync may have failed behind it, and a power cut would take it."""
+        if not self._written:
             replace_file(self._path, self._now(), self._files)
+            self._written = True
 
     def spoil(self) -> None:
         """On a disk that has failed this may fail as well, and is tried again."""

@@ -28,6 +28,8 @@ class EpochStore:
         self._files = files
         self._path = path
         self._backup = path.with_name(f"{path.name}.bak")
+        #: The list is another one than the file's: a cut that could not be kept is kept by the next call.
+        self._unsaved = False
 
     def load(self, log_end: int) -> None:
         self.list = next((found for found in map(self._read, (self._path, self._backup)) if found), EpochList())
@@ -58,14 +60,16 @@ class EpochStore:
 
     def cut(self, log_end: int) -> None:
         """The log was cut, and epochs that are not the master's go with it."""
-        if self.list.cut(log_end):
+        if self.list.cut(log_end) or self._unsaved:
             self._save(self.list)
 
     def expire(self, log_start: int) -> None:
-        if self.list.expire(log_start):
+        if self.list.expire(log_start) or self._unsaved:
             self._save(self.list)
 
     def _save(self, epochs: EpochList) -> None:
+        self._unsaved = True
         if len(epochs):
             backup = self._backup if self._files.exists(self._path) else None
             replace_file(self._path, encode_epoch_file(epochs).encode(), self._files, backup=backup)
+        self._unsaved = False

@@ -87,6 +87,7 @@ def test_a_machine_that_started_anew_is_noticed(tmp_path: Path) -> None:
     note.write()
     assert not note.changed()
     boot.write_text("two\n")
+    note = BootNote(Disk(), tmp_path / "bootId", boot)
     assert note.changed()
     note.write()
     assert not note.changed()
