@@ -81,3 +81,22 @@ def test_damage_in_both_is_an_error_that_names_the_path(backup: bytes | None, tm
         file.backup.write_bytes(backup)
     with pytest.raises(StoreCorrupt, match=r"delayOffset\.json"):
         file.load()
+
+
+def test_what_was_written_here_is_not_read_again_by_the_next_save(tmp_path: Path) -> None:
+    """A large table takes seconds to read; one that somebody else has changed meanwhile is looked at."""
+    read: list[bytes] = []
+    plain = json_file(Disk(), tmp_path / "table.json")
+
+    def decode(data: bytes) -> dict[str, Any]:
+        read.append(data)
+        return plain.decode(data)
+
+    file = ConfigFile(Disk(), plain.path, decode, plain.encode)
+    file.save({"a": 1})
+    file.save({"a": 2})
+    assert read == []
+    file.path.write_bytes(b"{")
+    file.save({"a": 3})
+    assert read == [b"{"]
+    assert plain.decode(file.backup.read_bytes()) == {"a": 1}, "what is damaged does not push out what is whole"
