@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 from tests.unit.broker.support import wants
@@ -59,6 +60,7 @@ def test_what_the_cache_reckons_is_what_it_takes(kind: str, text: str) -> None:
     assert taken < 1.5 * cache.size
 
 
-def test_a_heartbeat_may_not_bring_a_longer_expression_than_a_pull() -> None:
+@pytest.mark.parametrize("codes", [(), (1,)], ids=["its text alone", "with codes of its own"])
+def test_a_heartbeat_may_not_bring_a_longer_expression_than_a_pull(codes: tuple[int, ...]) -> None:
     with pytest.raises(FilterError):
-        subscription_of(wants(text="x" * (MAX_LENGTH + 1)))
+        subscription_of(replace(wants(text="x" * (MAX_LENGTH + 1)), code_set=frozenset(codes)))
