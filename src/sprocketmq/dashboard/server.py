@@ -13,6 +13,7 @@ import uvicorn
 from sprocketmq.dashboard.app import make_app
 from sprocketmq.dashboard.config import ConsoleConfig
 from sprocketmq.dashboard.console import Console
+from sprocketmq.dashboard.web.bounded_http import BoundedHttp
 
 _BACKLOG = 128
 
@@ -53,7 +54,7 @@ class DashboardServer:
         self._server = _Server(
             uvicorn.Config(
                 make_app(self.console), log_config=None, access_log=False, server_header=False, lifespan="on",
-                timeout_graceful_shutdown=2, ws="none",
+                timeout_graceful_shutdown=2, ws="none", http=BoundedHttp,
             )
         )  # fmt: skip
         self._serving = asyncio.ensure_future(self._server.serve(sockets=[self._socket]))

@@ -13,6 +13,8 @@ TOKEN = "csrf"
 _MAX_FIELDS = 2000
 _MAX_FILES = 0
 _MAX_PART_BYTES = 8 * 1024 * 1024
+#: What is longer is not even read; see `bounded_http` for what says another length than it has.
+_MAX_FORM_BYTES = 15 * 1024 * 1024
 
 
 class BadForm(Exception):
@@ -77,6 +79,8 @@ def token_of(session: dict[str, Any]) -> str:
 
 async def read_form(request: Request) -> WebForm:
     """Raises Forged when the token is not that of the session."""
+    if int(request.headers.get("content-length", "0")) > _MAX_FORM_BYTES:
+        raise BadForm(f"A form of more than {_MAX_FORM_BYTES:,} bytes is not taken.")
     found = await request.form(max_files=_MAX_FILES, max_fields=_MAX_FIELDS, max_part_size=_MAX_PART_BYTES)
     fields: dict[str, list[str]] = {}
     for name, value in found.multi_items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from sprocketmq.client.errors import InvalidMessage, InvalidName, NoBroker, NoRoute, Refused, Unreachable
@@ -75,6 +75,8 @@ def _verdict(error: Exception) -> tuple[int, str]:
             return 403, "This form was not sent by a page of this console, or the page is from before its last start."
         case ReadOnly():
             return 403, "This console only shows. Start it with --dashboard-write to change things."
+        case ClientDisconnect():
+            return 400, "The form did not come as a whole."
         case BadForm() | InvalidMessage() | InvalidName() | FilterError():
             return 400, str(error)
         case ConfigError():
