@@ -20,6 +20,7 @@ from tests.fault.strangers import (
     nameserver_among_strangers,
     strangers,
 )
+from tests.loop_clock import LoopClock
 from tests.unit.remoting.wire import until
 
 from sprocketmq import logs
@@ -216,6 +217,32 @@ async def test_hole_9_a_proxy_that_says_nothing_brings_nobody(tmp_path: Path, st
         async with strangers(nameserver.port, STRANGER) as (peer,):
             peer.writer.write(start)
             assert await peer.is_dropped()
+
+
+async def test_hole_9_who_is_not_named_yet_is_counted(tmp_path: Path, loop_clock: LoopClock) -> None:
+    """A header that never comes, or never ends: its connection takes a place for ten seconds, one of a quarter."""
+    async with nameserver_among_strangers(tmp_path, maxConnections="16", proxyProtocolFrom=FRIEND) as nameserver:
+        registry = connections_of(nameserver)
+        silent = [await Stranger.connect(nameserver.port, FRIEND) for _ in range(4)]
+        for peer, data in zip(
+            silent, (b"", b"PROXY ", SIGNATURE, SIGNATURE + b"\x21\x11\x0f\xf0" + bytes(100)), strict=True
+        ):
+            peer.writer.write(data)
+        await until(lambda: registry.unnamed == 4)
+        fifth, direct = await Stranger.connect(nameserver.port, FRIEND), await Stranger.connect(nameserver.port)
+        assert await fifth.is_dropped()
+        assert (await direct(ASK)).code == 0
+        loop_clock.advance(11)
+        for peer in silent:
+            assert await peer.is_dropped()
+        assert registry.unnamed == 0
+        async with strangers(nameserver.port, STRANGER) as (peer,):
+            assert (await peer(ASK)).code == 0
+        named = await proxied(nameserver.port, "192.0.2.7", FRIEND)
+        assert (await named(ASK)).code == 0
+        assert registry.unnamed == 0
+        for peer in (*silent, fifth, direct, named):
+            peer.close()
 
 
 async def test_hole_9_nobody_else_names_himself(tmp_path: Path) -> None:

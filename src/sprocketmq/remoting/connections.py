@@ -35,6 +35,8 @@ class ConnectionRegistry:
         self.held = HeldBytes(limits.max_unfinished_bytes, limits.max_unread_bytes, self._make_room)
         self._connections: set[Connection] = set()
         self._by_host: Counter[str] = Counter()
+        #: Connections of proxies that have not said yet whom they bring.
+        self.unnamed = 0
         self._making_room = False
         self._changed = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -55,7 +57,7 @@ class ConnectionRegistry:
 
     def _refusal(self, peer: Peer) -> str | None:
         kept = 0 if peer.is_local else min(self.limits.local_connections, self.capacity // 4)
-        if len(self._connections) >= self.capacity - kept:
+        if len(self._connections) + self.unnamed >= self.capacity - kept:
             self.refused["connections"] += 1
             return f"more than {self.capacity - kept} connections"
         most = self.limits.max_connections_per_address
@@ -63,6 +65,13 @@ class ConnectionRegistry:
             self.refused["connections of an address"] += 1
             return f"more than {most} connections of one address"
         return None
+
+    def has_room_for_unnamed(self) -> bool:
+        """They may have a quarter of the places, so that those who are named find one."""
+        room = self.unnamed < self.capacity // 4 and len(self._connections) + self.unnamed < self.capacity
+        if not room:
+            self.refused["connections"] += 1
+        return room
 
     def discard(self, connection: Connection) -> None:
         if connection in self._connections:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from ipaddress import ip_address
-from typing import cast
+from typing import Protocol, cast
 
 from sprocketmq.logs import Events
 from sprocketmq.remoting.admin_access import Networks
@@ -31,6 +31,14 @@ _ADDRESS_BYTES = {0x11: 4, 0x21: 16}
 Factory = Callable[[Peer | None], asyncio.Protocol]
 
 
+class Gates(Protocol):
+    """Counts connections of which nobody knows yet whose they are."""
+
+    unnamed: int
+
+    def has_room_for_unnamed(self) -> bool: ...
+
+
 class BadHeader(Exception):
     pass
 
@@ -38,9 +46,10 @@ class BadHeader(Exception):
 class ProxyGate(asyncio.Protocol):
     """Stands before a connection until it is known who comes; then the connection has the transport to itself."""
 
-    def __init__(self, make: Factory, proxies: Networks) -> None:
+    def __init__(self, make: Factory, proxies: Networks, gates: Gates) -> None:
         self._make = make
         self._proxies = proxies
+        self._gates = gates
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._data = b""
@@ -50,6 +59,10 @@ class ProxyGate(asyncio.Protocol):
         if _socket_peer(self._transport).host not in self._proxies:
             self._hand_over(None)
             return
+        if not self._gates.has_room_for_unnamed():
+            self._refuse("too many have not said whom they bring")
+            return
+        self._gates.unnamed += 1
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(HEADER_SECONDS, self._refuse, "no PROXY header came in time")
 
@@ -68,12 +81,16 @@ class ProxyGate(asyncio.Protocol):
                 connection.data_received(rest)
 
     def connection_lost(self, _exc: Exception | None) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+            self._timer = None
+            self._gates.unnamed -= 1
 
     def _hand_over(self, peer: Peer | None) -> asyncio.Protocol:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._leave()
         assert self._transport is not None
         connection = self._make(peer)
         self._transport.set_protocol(connection)

@@ -78,7 +78,7 @@ class RemotingServer:
         self.connections.stop()
 
     def _accept(self) -> asyncio.Protocol:
-        return ProxyGate(self._connection, self._proxies) if self._proxies else self._connection()
+        return ProxyGate(self._connection, self._proxies, self.connections) if self._proxies else self._connection()
 
     def _connection(self, peer: Peer | None = None) -> asyncio.Protocol:
         connection = Connection(self._handlers, self.connections, peer=peer)
