@@ -1,12 +1,12 @@
-"""A real broker in a process of its own, with little memory or few files, for attacks on it."""
+"""A real server in a process of its own, with little memory or few files, for attacks on it."""
 
 from __future__ import annotations
 
 import asyncio
 import resource
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,21 +36,48 @@ class Besieged:
         return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
 
 
-@asynccontextmanager
-async def besieged_broker(
+def besieged_broker(
     folder: Path, *, memory: int | None = None, files: int | None = None, **entries: str
-) -> AsyncIterator[Besieged]:
+) -> AbstractAsyncContextManager[Besieged]:
+    def options(log: Path) -> list[str]:
+        return _set({**_SETTINGS, "storePathRootDir": str(folder / "store"), "logFile": str(log), **entries})
+
+    return besieged("broker", folder, options, memory=memory, files=files)
+
+
+def besieged_server(role: str, folder: Path, *, memory: int, **entries: str) -> AbstractAsyncContextManager[Besieged]:
+    """A nameserver or a controller."""
+
+    def options(log: Path) -> list[str]:
+        own = {
+            "adminAllowLocal": "false", "adminAllowFrom": "127.0.0.2", "metricsExporterType": "DISABLE",
+            "logLevel": "WARNING", "logFile": str(log),
+        }  # fmt: skip
+        return ["--host", "127.0.0.1", "--port", "0", "--data", str(folder / role), *_set({**own, **entries})]
+
+    return besieged(role, folder, options, memory=memory)
+
+
+def _set(settings: Mapping[str, str]) -> list[str]:
+    return [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
+
+
+@asynccontextmanager
+async def besieged(
+    role: str, folder: Path, options: Callable[[Path], Sequence[str]], *, memory: int | None = None,
+    files: int | None = None,
+) -> AsyncIterator[Besieged]:  # fmt: skip
+    """`options` are those of the command, for a log at this path."""
+
     def confine() -> None:
         if memory is not None:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         if files is not None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
-    log = folder / "broker.log"
-    settings = {**_SETTINGS, "storePathRootDir": str(folder / "store"), "logFile": str(log), **entries}
-    options = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
+    log = folder / f"{role}.log"
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "sprocketmq", "broker", *options, stdout=asyncio.subprocess.PIPE, preexec_fn=confine
+        sys.executable, "-m", "sprocketmq", role, *options(log), stdout=asyncio.subprocess.PIPE, preexec_fn=confine
     )
     try:
         assert process.stdout is not None
