@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.broker.support import START_MS, Caller, fields
+from tests.unit.broker.support import START_MS, Caller, fields, wants
 from tests.unit.broker.transaction.test_handler import COMMIT, half
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.protocol.names import TRANSACTION_HALF_TOPIC
+from sprocketmq.protocol.names import TRANSACTION_CHECK_MAX_TOPIC, TRANSACTION_HALF_TOPIC
+from sprocketmq.protocol.record.ids import offset_message_id
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.record import Record, decode_record, encode_record
 
@@ -56,6 +57,24 @@ async def test_a_forged_message_is_not_sent_back(broker: Broker, caller: Caller)
     at = await plant(broker, caller, "SECRET")
     answer = await caller(RequestCode.CONSUMER_SEND_MSG_BACK, offset=at, group="G", delayLevel=0)
     assert answer.code == ResponseCode.SYSTEM_ERROR
+
+
+async def test_a_forged_half_is_not_checked_again(broker: Broker, caller: Caller) -> None:
+    at = await plant(broker, caller, TRANSACTION_CHECK_MAX_TOPIC, REAL_TOPIC="T", REAL_QID="0")
+    before = broker.store.max_offset(TRANSACTION_HALF_TOPIC, 0)
+    answer = await caller(RequestCode.RESUME_CHECK_HALF_MESSAGE, msgId=offset_message_id(bytes(8), at))
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert broker.store.max_offset(TRANSACTION_HALF_TOPIC, 0) == before
+
+
+async def test_a_forged_message_is_handed_to_no_client(broker: Broker, caller: Caller) -> None:
+    at = await plant(broker, caller, "SECRET")
+    member = Caller(broker)
+    await member.heartbeat("G", "c1", wants("T"))
+    named = {"consumerGroup": "G", "clientId": "c1", "topic": "T", "msgId": offset_message_id(bytes(8), at)}
+    answer = await caller.call(RequestCode.CONSUME_MESSAGE_DIRECTLY, named)
+    assert (answer.code, "no message" in (answer.remark or "")) == (ResponseCode.SYSTEM_ERROR, True)
+    await member.client.close(grace=0.1)
 
 
 @pytest.mark.parametrize("topic", ["SECRET", "T"])

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
-from tests.unit.client.fakes import FakeQueues, FakeTransport, fields, stored, until
+from tests.unit.client.fakes import Answer, FakeQueues, FakeTransport, fields, stored, until
 from tests.unit.client.push.test_consumer import FIRST, Collector, consumer, transport
 
+from sprocketmq.client.push import concurrent
+from sprocketmq.client.push.context import Running
 from sprocketmq.client.push.rebalance import Rebalance
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ConsumerSettings
@@ -85,6 +89,63 @@ async def test_popped_messages_beside_it_come(transport: FakeTransport, caplog: 
         await until(lambda: len(acked) == 2)
     assert sorted(acked) == ["0", "2"]
     assert warned(caplog, 1)
+
+
+def once_failing(answer: Answer) -> Answer:
+    failures = [KeyError("nobody expects it")]
+
+    def fail(address: str, command: Command) -> object:
+        if failures:
+            raise failures.pop()
+        return answer(address, command)
+
+    return cast(Answer, fail)
+
+
+@pytest.mark.parametrize("pop", [False, True], ids=["pull", "pop"])
+async def test_what_nobody_expects_ends_no_queue(
+    transport: FakeTransport, pop: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker, handler, code = FakeQueues(transport, queues=1), Collector(), RequestCode.PULL_MESSAGE
+    broker.append(b"0")
+    if pop:
+        code, popped = RequestCode.POP_MESSAGE, asyncio.Event()
+
+        async def answer(_address: str, command: Command) -> Command:
+            if popped.is_set():
+                await asyncio.Event().wait()
+            popped.set()
+            ends = {"popTime": str(2**42), "invisibleTime": "60000", "reviveQid": "0", "restNum": "0"}
+            places = {"startOffsetInfo": "0 0 0", "msgOffsetInfo": "0 0 0"}
+            return command.reply(ext_fields={**ends, **places}, body=broker.logs[0][0])
+
+        transport.answers[code] = answer
+    transport.answers[code] = once_failing(transport.answers[code])
+    async with consumer(handler, settings=replace(FIRST, retry_pause=0.001), pop=pop):
+        assert await handler.wait(1) == [b"0"]
+    assert "nobody expects it" in caplog.text
+
+
+async def test_what_nobody_expects_ends_no_worker(
+    transport: FakeTransport, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The message that it met comes again, and those behind it come."""
+    broker, handler, settle = FakeQueues(transport, queues=1), Collector(), Running.settle
+    failures = [KeyError("nobody expects it")]
+
+    def settled(running: Running, *arguments: Any) -> None:
+        if failures:
+            raise failures.pop()
+        settle(running, *arguments)
+
+    monkeypatch.setattr(Running, "settle", settled)
+    monkeypatch.setattr(concurrent, "_RETRY_HERE_S", 0.001)
+    for number in range(3):
+        broker.append(b"%d" % number)
+    async with consumer(handler, settings=replace(FIRST, concurrency=1)):
+        assert sorted(await handler.wait(4)) == [b"0", b"0", b"1", b"2"]
+    assert "nobody expects it" in caplog.text
+    assert broker.committed["T", 0] == 3
 
 
 async def test_a_refused_lock_stops_the_next_message_at_once(transport: FakeTransport) -> None:
