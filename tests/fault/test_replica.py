@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.fault.disk import PowerCut, SimDisk, keep_everything, keep_nothing, keep_some
 from tests.fault.ledger import Ledger, TickingClock, everything, open_store, small_config
 
+from sprocketmq.errors import SprocketError
 from sprocketmq.store.config import FlushDiskType
 from sprocketmq.store.replica import Replica
 from sprocketmq.store.store import MessageStore
@@ -89,6 +90,10 @@ class Pair:
         """What a slave does when its epochs and the master's part at `end`."""
         if self.replica.end_offset > end:
             self.replica.cut(end, "test")
+
+    def agrees(self) -> bool:
+        end = self.slave.log.max_offset
+        return end <= self.master.log.max_offset and log_bytes(self.slave, end) == log_bytes(self.master, end)
 
     def start_again(self, disk: SimDisk, cut_to: int | None = None) -> None:
         self.disk = disk
@@ -207,3 +212,54 @@ def test_a_disk_that_fails_while_cutting_takes_no_more() -> None:
     with pytest.raises(Exception, match="flushed"):
         pair.follow(end)
     assert pair.slave.failure is not None
+
+
+CODES = (errno.EIO, errno.ENOSPC, errno.EMFILE, errno.EINTR)
+
+
+def _follow_another(pair: Pair, end: int) -> None:
+    """All that a slave does to its disk: it cuts, takes what the new master has, and flushes."""
+    pair.follow(end)
+    for _ in range(8):
+        pair.transfer([3000] * 3)
+        pair.flush()
+    pair.slave.write_checkpoint()
+
+
+def _prepared(mode: FlushDiskType) -> tuple[Pair, int]:
+    pair = Pair(mode)
+    for _ in range(30):
+        pair.ledger.put(pair.master, 500)
+    pair.master.flush()
+    pair.transfer([3000] * 20)
+    pair.flush()
+    return pair, pair.elect_another(0.3)
+
+
+@pytest.mark.parametrize("mode", FlushDiskType)
+@pytest.mark.parametrize("ending", ["kill", "power"])
+def test_a_call_of_the_disk_that_fails_costs_a_slave_nothing_that_it_reported(mode: FlushDiskType, ending: str) -> None:
+    """Each in turn, in one of four ways. Whatever it says, it goes on after a restart and has its master's log."""
+    pair, end = _prepared(mode)
+    before = pair.disk.faults.entered
+    _follow_another(pair, end)
+    calls, met = pair.disk.faults.entered - before, set[str]()
+    assert calls > 40
+    for number in range(1, calls + 1):
+        pair, end = _prepared(mode)
+        faults = pair.disk.faults
+        faults.fail_at, faults.fail_with = faults.entered + number, CODES[number % len(CODES)]
+        faults.on_failure = met.add
+        with suppress(OSError, SprocketError):
+            _follow_another(pair, end)
+        faults.fail_at = None
+        pair.slave.abandon()
+        pair.start_again(pair.disk.kill() if ending == "kill" else pair.disk.power_cut(keep_nothing))
+        if not pair.agrees():  # as its epochs would tell
+            pair.follow(end)
+        pair.check()
+        pair.transfer([3000] * 40)
+        pair.flush()
+        pair.check()
+        assert pair.slave.log.max_offset == pair.master.log.max_offset, f"call {number}"
+    assert len(met) > 3
