@@ -140,6 +140,7 @@ class ControllerModel:
             if not over and term == self.term:
                 over.append(True)
                 self.term, self._is_in_doubt = 0, True
+                self._cluster.faults.change_was_given_up(outcome.record)
                 answer(None)
                 self._fail_waiting()
 

@@ -22,6 +22,8 @@ from tests.simulation.brokers import BrokerModel
 from tests.simulation.controllers import ControllerModel
 from tests.simulation.timeline import SLUGGISH
 
+from sprocketmq.controller.broker_set import BrokerSet
+
 if TYPE_CHECKING:
     from tests.simulation.cluster import Cluster
 
@@ -133,6 +135,16 @@ class Faults:
             for each in self._cluster.brokers:
                 if each is not victim:
                     self._time.after(delay, self._kill, each)
+
+    def change_was_given_up(self, wanted: BrokerSet | None) -> None:
+        """It may come into force late: who would be new in the set dies, and the master before that one is back."""
+        record = self._cluster.engine.record
+        if wanted is None or wanted.master is None or record is None:
+            return
+        if (joining := sorted(wanted.in_sync - record.in_sync)) and self._aims():
+            for each in joining:
+                self._kill(self._cluster.broker(each))
+            self._time.after(self._aim.randint(500, 3000), self._kill, self._cluster.broker(wanted.master))
 
     def _aim_at_broken_disk(self, victim: BrokerModel) -> None:
         """A master that cannot sync misses its replicas as well."""

@@ -13,6 +13,7 @@ class Flaw(Enum):
     ALONE_ON_BROKEN_DISK = "a master whose disk has failed makes itself the only one in the set"
     KEEP_TAIL = "a replica goes on behind a tail that its new master never had"
     CUT_LAZILY = "a replica does not sync the cut of such a tail"
+    REPORT_UNASKED = "a replica reports its log before it knows what of it is its master's too"
     CLAIM_MORE = "a replica reports what it was sent before it has it"
     ELECT_ANYONE = "the controller elects who is not in sync"
     OLD_EPOCH_AGAIN = "a master that comes up again goes on in its old epoch"

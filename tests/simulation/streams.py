@@ -1,4 +1,8 @@
-"""The stream between a master and its replicas, in the order of `broker/replication/auto_switch_stream.py`."""
+"""The stream between a master and its replicas, in the order of `broker/replication/auto_switch_stream.py`.
+
+The network is worse than TCP: of one connection something in the middle may be lost, the answer to a handshake too, and
+what follows comes all the same.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +37,7 @@ def _send(sender: BrokerModel, to: BrokerModel, side: str, method: str, *args: A
 class MasterSide:
     def __init__(self, broker: BrokerModel) -> None:
         self._broker = broker
+        self._greeted: set[int] = set()
 
     def _links(self) -> list[ReplicaLink]:
         return [link for link in self._broker.in_sync.links if isinstance(link, ReplicaLink)]
@@ -53,10 +58,14 @@ class MasterSide:
         self._broker.promise()
 
     def greeted(self, number: int, replica: int) -> None:
-        """A replica connects; what an older connection of it said is over as soon as it reports through this one."""
+        """A replica connects, and asks until it is answered; what an older connection of it said is over as soon as it
+        reports through this one.
+        """
         broker = self._broker
-        if broker.is_master:
+        if broker.is_master and number not in self._greeted:
+            self._greeted.add(number)
             broker.in_sync.links.append(ReplicaLink(number, replica, broker.clock()))
+        if any(link.number == number for link in self._links()):
             mine = EpochList(broker.disk.epochs.all)
             other = broker.cluster.broker(replica)
             _send(broker, other, "follows", "answered", number, broker.epoch, mine, len(broker.disk.log), link=number)
@@ -99,10 +108,11 @@ class MasterSide:
 
 
 class Upstream:
-    """The connection of a replica to its master."""
+    """The connection of a replica to its master; they `agreed` once the replica has cut what only it had."""
 
     def __init__(self, number: int, peer: int) -> None:
         self.number, self.peer, self.heard_at = number, peer, 0
+        self.agreed = False
 
 
 class ReplicaSide:
@@ -124,9 +134,12 @@ class ReplicaSide:
         broker = self._broker
         broker.cluster.connections += 1
         self.up = Upstream(broker.cluster.connections, broker.master)
-        master = broker.cluster.broker(broker.master)
-        _send(broker, master, "gives", "greeted", self.up.number, broker.id, link=self.up.number)
+        self._greet(self.up)
         broker.later(LATE_MS, self._give_up, self.up)
+
+    def _greet(self, up: Upstream) -> None:
+        master = self._broker.cluster.broker(up.peer)
+        _send(self._broker, master, "gives", "greeted", up.number, self._broker.id, link=up.number)
 
     def _give_up(self, up: Upstream) -> None:
         if self.up is up and self._broker.cluster.time.now - up.heard_at >= LATE_MS:
@@ -142,7 +155,7 @@ class ReplicaSide:
     def answered(self, number: int, epoch: int, theirs: EpochList, their_end: int) -> None:
         """Cut what the master does not have, sync the cut, and say what is left."""
         up, broker, disk = self._current(number, epoch), self._broker, self._broker.disk
-        if up is None or disk.failed:
+        if up is None or up.agreed or disk.failed:
             return
         point = consistent_point(disk.epochs, len(disk.log), theirs, their_end)
         if point is None and disk.log and len(disk.epochs) and not is_superseded(disk.epochs, theirs):
@@ -154,6 +167,7 @@ class ReplicaSide:
             broker.clamp_consumed()
         broker.confirmed = min(broker.confirmed, len(disk.log))
         up.heard_at = broker.cluster.time.now
+        up.agreed = True
         self.report()
 
     def fed(
@@ -163,7 +177,7 @@ class ReplicaSide:
         up, broker, disk = self._current(number, epoch), self._broker, self._broker.disk
         if up is None:
             return
-        if disk.broken or (at != len(disk.log) and broker.flaw is not Flaw.KEEP_TAIL):
+        if not self._may_report(up) or disk.broken or (at != len(disk.log) and broker.flaw is not Flaw.KEEP_TAIL):
             self.up = None
             return
         if broker.flaw is Flaw.CLAIM_MORE and entries:
@@ -182,11 +196,18 @@ class ReplicaSide:
             self.report()
 
     def report(self) -> None:
-        """Under SYNC_FLUSH what is synced; of a disk that has failed, nothing."""
+        """Under SYNC_FLUSH what is synced; of a disk that has failed, nothing. Who was not answered yet asks again."""
         broker, disk = self._broker, self._broker.disk
         if self.up is None or disk.failed:
             return
-        self._tell(self.up, len(disk.log), disk.synced if broker.cluster.sync_flush else len(disk.log))
+        if self._may_report(self.up):
+            self._tell(self.up, len(disk.log), disk.synced if broker.cluster.sync_flush else len(disk.log))
+        else:
+            self._greet(self.up)
+
+    def _may_report(self, up: Upstream) -> bool:
+        """A report is a promise: before the logs agree there is nothing to be said of this one."""
+        return up.agreed or self._broker.flaw is Flaw.REPORT_UNASKED
 
     def _tell(self, up: Upstream, have: int, end: int) -> None:
         master = self._broker.cluster.broker(up.peer)
