@@ -187,14 +187,16 @@ class Cleaner:
     def clean_expired_queues(self) -> int:
         """Forget queues whose last record is older than the log; returns how many. They begin again at 0.
 
-        Those of the delay levels stay: how far each has been delivered counts from their offsets.
+        Those of the delay levels stay: how far each has been delivered counts from their offsets. So does one with a
+        message that waits for its flush.
         """
-        log_min = self._log.min_offset
-        expired = [
-            queue
-            for queue in self._queues
-            if 0 <= queue.cursor.max_commit_offset <= log_min and queue.topic != SCHEDULE_TOPIC
-        ]
+        expired = [queue for queue in self._queues if self._is_expired(queue)]
         for queue in expired:
             self._queues.forget_queue(queue)
         return len(expired)
+
+    def _is_expired(self, queue: ConsumeQueue) -> bool:
+        cursor = queue.cursor
+        if queue.topic == SCHEDULE_TOPIC or cursor.next_offset > cursor.max_offset:
+            return False
+        return 0 <= cursor.max_commit_offset <= self._log.min_offset

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
+import shutil
+import struct
 from itertools import count
 from pathlib import Path
 
 import pytest
 from tests.unit.protocol.ha.golden_streams import recorded
-from tests.unit.store.support import bodies, open_store, put
+from tests.unit.store.support import FakeClock, bodies, clean, open_store, put
 
 from sprocketmq.errors import FrameError, StoreError
 from sprocketmq.protocol.ha.default_stream import TransferDecoder
@@ -13,6 +16,7 @@ from sprocketmq.store.config import FlushDiskType
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.replica import Replica
 from sprocketmq.store.store import MessageStore
+from sprocketmq.store.view import StoreView
 
 
 def replica_of(store: MessageStore) -> Replica:
@@ -269,3 +273,88 @@ def test_a_transient_buffer_is_read_when_it_is_committed(tmp_path: Path) -> None
     assert replica.slice_at(0, 100) is None
     store.flush()
     assert len(replica.slice_at(0, 1 << 20) or b"") == store.log.max_offset
+
+
+# -- a queue that was cleaned at the master, and begins again at 0
+
+
+def cleaned_queue(root: Path) -> tuple[MessageStore, MessageStore]:
+    """A master whose queue had three messages, was cleaned and has two new ones; a slave that has the whole log."""
+    clock = FakeClock()
+    master, slave = open_store(root / "m", clock), open_store(root / "s")
+    for number in range(3):
+        put(master, "Old", body=b"old %d" % number)
+    while len(master.log.bases) < 3:
+        put(master, body=bytes(3000))
+    replica = replica_of(slave)
+    copy(master, replica)
+    assert slave.max_offset("Old", 0) == 3
+    master.flush()
+    os.utime(master.log.path_of(0), (0, 0))
+    master.cleaner.delete_soon()
+    clean(master)
+    assert master.cleaner.clean_expired_queues() == 1
+    for number in range(2):
+        assert put(master, "Old", body=b"new %d" % number).queue_offset == number
+    copy(master, replica)
+    return master, slave
+
+
+NEW = [b"new 0", b"new 1"]
+
+
+def test_a_queue_that_was_cleaned_at_the_master_begins_anew_at_the_slave(tmp_path: Path) -> None:
+    master, slave = cleaned_queue(tmp_path)
+    assert bodies(master, "Old") == bodies(slave, "Old") == NEW
+    put(master, "Old", body=b"new 2")
+    copy(master, replica_of(slave))
+    assert bodies(slave, "Old") == [*NEW, b"new 2"]
+    replica_of(slave).take_over()
+    assert put(slave, "Old").queue_offset == 3
+
+
+@pytest.mark.parametrize("lost", ["nothing", "checkpoint", "consumequeue/Old", "consumequeue"])
+def test_a_crash_leaves_the_new_messages_of_a_cleaned_queue(tmp_path: Path, lost: str) -> None:
+    """What the slave's log has of the old ones is dispatched before them once more."""
+    _, slave = cleaned_queue(tmp_path)
+    slave.flush()
+    slave.write_checkpoint()
+    slave.abandon()
+    if lost == "checkpoint":
+        (tmp_path / "s" / lost).unlink()
+    shutil.rmtree(tmp_path / "s" / lost, ignore_errors=True)
+    view = StoreView(tmp_path / "s")
+    entries = view.queues["Old", 0].entries(0, 1 << 40)
+    again = open_store(tmp_path / "s")
+    assert not again.report.clean
+    assert bodies(again, "Old") == NEW
+    queue = again.queues.find("Old", 0)
+    assert queue is not None
+    assert list(entries) == [(number, queue.entry(number)) for number in range(2)]
+
+
+def test_a_crash_that_brings_the_old_queue_back_leaves_its_new_messages(tmp_path: Path) -> None:
+    """Nobody waits until it is on disk that the files are gone."""
+    master, _ = cleaned_queue(tmp_path)
+    master.abandon()
+    with (tmp_path / "m" / "consumequeue" / "Old" / "0" / f"{0:020}").open("r+b") as file:
+        for number in range(3):  # as they were: places that the log no longer has
+            file.write(struct.pack(">qiq", number * 100, 100, 0))
+    again = open_store(tmp_path / "m")
+    assert bodies(again, "Old") == NEW
+
+
+def test_a_queue_is_not_cleaned_while_a_message_waits_for_its_flush(tmp_path: Path) -> None:
+    store = open_store(tmp_path, FakeClock(), flush_disk_type=FlushDiskType.SYNC_FLUSH)
+    put(store, "Old")
+    while len(store.log.bases) < 3:
+        put(store, body=bytes(3000))
+    store.flush()
+    os.utime(store.log.path_of(0), (0, 0))
+    store.cleaner.delete_soon()
+    clean(store)
+    assert put(store, "Old", body=b"waits").queue_offset == 1
+    assert store.cleaner.clean_expired_queues() == 0
+    store.flush()
+    assert bodies(store, "Old") == [b"waits"]
+    assert put(store, "Old").queue_offset == 2

@@ -145,7 +145,7 @@ class Dispatcher:
         if kind == 0 or kind == TRANSACTION_COMMIT:
             if commit_offset < cursor.deleted_below and store_timestamp <= cursor.deleted_until:
                 pass  # its topic was deleted since
-            elif self.mending != 0 and queue_offset < cursor.max_offset:
+            elif self.mending != 0 and 0 < queue_offset < cursor.max_offset:  # the first entry lies in one sector
                 self.mend(cursor, p, at, end, commit_offset, size, queue_offset, store_timestamp)
             elif cursor.held:
                 self.wait(cursor, commit_offset, size, store_timestamp)

@@ -3,6 +3,9 @@
 The files are found by their names; the entries count from the logical queue's first byte, so entry n is at byte
 n * 20 whether or not older files are still there. `min_offset` is not stored anywhere: it is the first entry whose
 record the log still has.
+
+A record that is number 0 and lies behind all that the queue has says that the queue began anew where the log was
+written: its topic was deleted, or all its messages were gone and it was cleaned. What it had before counts no more.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ class QueueHome(Protocol):
 
 class ConsumeQueue:
     __slots__ = (
-        "_allocated", "_flushed", "_home", "_last_path", "_named_upto", "_naming", "bases", "cursor", "gap",
+        "_allocated", "_emptied", "_flushed", "_home", "_last_path", "_named_upto", "_naming", "bases", "cursor", "gap",
         "min_offset",
     )  # fmt: skip
 
@@ -59,6 +62,7 @@ class ConsumeQueue:
         self.gap = False
         self._allocated = 0
         self._flushed = 0
+        self._emptied = False
         self._named_upto = self._naming = 0
         self._last_path: tuple[int, Path] | None = None
 
@@ -304,7 +308,7 @@ class ConsumeQueue:
     def align(self, queue_offset: int) -> bool:
         """A record that is not the next of the queue came: whether its entry may be written all the same."""
         if queue_offset < self.max_offset:
-            return False
+            return queue_offset == 0 and self._begin_anew()
         if not self._home.complete:
             self.gap = True
             return False
@@ -312,6 +316,17 @@ class ConsumeQueue:
             self.begin_at(queue_offset)
         else:
             self._bridge(queue_offset)
+        return True
+
+    def _begin_anew(self) -> bool:
+        """The record lies behind the last one here. Of a queue that ends in fillers nobody knows which that is."""
+        if self.cursor.max_commit_offset < 0:
+            return False
+        try:
+            self.empty()
+        except OSError as error:
+            raise queue_error(error, self.folder) from error
+        self.min_offset = 0
         return True
 
     def mend(self, queue_offset: int, commit_offset: int, size: int, tags_code: int) -> None:
@@ -365,12 +380,14 @@ class ConsumeQueue:
     def begin_sync(self) -> int:
         """The offset up to which a sync that begins now makes entries durable."""
         self.cursor.dirty = False  # before the sync: an entry that comes during it counts for the next
+        self._emptied = False
         self._naming = self._files_end  # so does a file
         return self.max_offset
 
     def end_sync(self, upto: int) -> None:
-        self._named_upto = self._naming
-        self._flushed = max(self._flushed, upto)
+        if not self._emptied:  # else it was the files of before that were synced
+            self._named_upto = self._naming
+            self._flushed = max(self._flushed, upto)
 
     def remove_files_below(self, queue_offset: int) -> list[Path]:
         """Delete the files that hold only entries before `queue_offset`; the last file stays."""
@@ -385,6 +402,7 @@ class ConsumeQueue:
 
     def empty(self) -> None:
         """Drop every entry; the queue is about to be built again."""
+        self._emptied = True
         for base in self.bases:
             self._home.maps.drop(self.path_of(base))
             self._home.files.remove(self.path_of(base))

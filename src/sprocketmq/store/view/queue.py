@@ -122,7 +122,9 @@ class QueueView:
         """Dispatches a record again; false when the queue has it already."""
         if offset < self._on_disk and is_tearable(offset, self.file_size):
             self.mend(offset, entry)
-        if entry.commit_offset + entry.size <= self.max_physical() or offset < self.max_offset:
+        if entry.commit_offset + entry.size <= self.max_physical():
+            return False
+        if offset < self.max_offset and not self.begin_anew(offset):
             return False
         self.skip_to(offset)
         self.extend(ENTRY.pack(*entry))
@@ -138,6 +140,17 @@ class QueueView:
         if self.max_offset == self._first and not self._added:
             self._start_at(offset)
         self._added += FILLER * (offset - self.max_offset)
+
+    def begin_anew(self, offset: int) -> bool:
+        """For a record behind the last one that is not the next: whether it is the first of a queue that began anew,
+        see `ConsumeQueue`. What was before does not count then.
+        """
+        if offset or not self.max_physical():
+            return False
+        self._added.clear()
+        self._mended.clear()
+        self._start_at(0)
+        return True
 
     def extend(self, entries: bytes | memoryview) -> None:
         """Entries, as a file would hold them, after the last."""

@@ -106,10 +106,12 @@ class RebuiltQueue:
     def align(self, queue_offset: int) -> bool:
         self.settle()
         if queue_offset < self.cursor.max_offset:
-            return False
-        self._made().skip_to(queue_offset)
+            begins = self._made().begin_anew(queue_offset)
+        else:
+            self._made().skip_to(queue_offset)
+            begins = True
         self._resume()
-        return True
+        return begins
 
     def mend(self, queue_offset: int, commit_offset: int, size: int, tags_code: int) -> None:
         if self._queue is not None:

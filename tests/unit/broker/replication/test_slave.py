@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tests.unit.broker.replication.conftest import StartMember
 from tests.unit.broker.replication.support import follows, until
 from tests.unit.broker.support import Caller, bodies, fields
 from tests.unit.protocol.ha.golden_streams import recorded
-from tests.unit.store.support import open_store
+from tests.unit.store.support import clean, open_store
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.replication import slave as slave_module
@@ -154,6 +155,31 @@ async def test_a_topic_that_is_deleted_and_made_again_has_its_new_messages_at_th
     await slave.stop()
     again = await start_member(1)
     assert again.store.max_offset("T", 0) == 3
+
+
+async def test_a_queue_that_was_cleaned_has_its_new_messages_at_the_slave(start_member: StartMember) -> None:
+    """They begin at 0, and so do the groups; the slave has later offsets of both."""
+    files = {"mappedFileSizeCommitLog": str(256 << 10)}
+    master = await start_member(**files)
+    slave = await start_member(1, **files)
+    await filled(master, 5)
+    master.offsets.commit("G", "T", 0, 5)
+    await filled(master, 10, 100_000, "Other")
+    await follows(slave, master)
+    await until(lambda: slave.offsets.query("G", "T", 0) == 5)
+    master.store.flush()
+    os.utime(master.store.log.path_of(0), (0, 0))
+    master.store.cleaner.delete_soon()
+    clean(master.store)
+    caller, reader = Caller(master), Caller(slave)
+    await caller(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
+    for body in (b"a", b"b"):
+        assert fields(await caller.send("T", body))["queueOffset"] == ("0" if body == b"a" else "1")
+    await until(lambda: slave.store.max_offset("T", 0) == 2)
+    assert bodies(await reader.pull()) == [b"a", b"b"]
+    await until(lambda: slave.offsets.query("G", "T", 0) == master.offsets.query("G", "T", 0) != 5)
+    for each in (caller, reader):
+        await each.client.close(0.1)
 
 
 async def test_a_slave_goes_on_whatever_ended_it(
