@@ -46,10 +46,8 @@ class SimulatedSet(InSyncSet):
     def log(self) -> LogDisk:
         return self.disk
 
-    @property
-    def failure(self) -> str | None:
-        noticed = self.disk.failed and self.flaw is not Flaw.ALONE_ON_BROKEN_DISK
-        return "a sync has failed" if noticed else None
+    def disk_answers(self) -> bool:
+        return not self.disk.failed or self.flaw is Flaw.ALONE_ON_BROKEN_DISK
 
     @property
     def readable(self) -> SimpleNamespace:

@@ -43,6 +43,8 @@ from sprocketmq.store.retention import Cleaner
 LOCAL_HOST = bytes([127, 0, 0, 1]) + (10911).to_bytes(4, "big")
 
 _log = logging.getLogger("sprocketmq.store.store")
+#: A disk that has not answered for so long is as good as dead.
+_DISK_SECONDS = 1.0
 
 
 class MessageStore:
@@ -290,6 +292,10 @@ class MessageStore:
 
     def has_failed(self) -> bool:
         return self.failure is not None
+
+    def disk_answers(self) -> bool:
+        """Whether what is written can be thought to last: no sync has failed, and none waits for long."""
+        return self.failure is None and not self.flusher.hangs(_DISK_SECONDS)
 
     @property
     def checkpoint(self) -> Checkpoint:

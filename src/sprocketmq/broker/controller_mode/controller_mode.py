@@ -8,7 +8,8 @@ whose lease has run out is fenced until it is renewed, or another is the master.
 promised that the in-sync set does not have (`replication/in_sync_set.py`); the lease ends what an old master could
 still do by itself, serve reads that are old, take offsets and deliver.
 
-A disk that has not answered for a second is as good as dead: heartbeats and renewals stop until it does.
+A disk that has not answered for a second is as good as dead: heartbeats and renewals stop until it does. Neither such a
+master nor one that is fenced asks for another set: those who leave could be the only ones that can go on.
 """
 
 from __future__ import annotations
@@ -48,7 +49,6 @@ LEASE_MS = 2000
 BOOT_NOTE = "bootId"
 _FIRST_REST = 0.1
 _LONGEST_REST = 1.0
-_DISK_SECONDS = 1.0
 _CALL_SECONDS = 1.0
 
 
@@ -181,7 +181,9 @@ class ControllerMode:
     async def _look(self) -> None:
         """Who is the master? The answer renews our lease, if we are, and the disk answers."""
         began = asyncio.get_running_loop().time()
-        lease = LeaseFields(broker_id=self._replication.broker_id, lease_millis=0 if self._disk_hangs else LEASE_MS)
+        lease = LeaseFields(
+            broker_id=self._replication.broker_id, lease_millis=LEASE_MS if self._broker.store.disk_answers() else 0
+        )
         header = GetReplicaInfoRequestHeader(broker_name=self._broker.name)
         answer = await self.controllers.demand(RequestCode.CONTROLLER_GET_REPLICA_INFO, header, lease)
         reign = reign_in(answer)
@@ -189,7 +191,7 @@ class ControllerMode:
             await self._come_up()
             return
         if reign.master_id == self._replication.broker_id:
-            if self._disk_hangs:
+            if not self._broker.store.disk_answers():
                 return  # and be fenced when the lease ends
             if reign.lease_ms:
                 self._leased_until = began + reign.lease_ms / 1000
@@ -267,14 +269,10 @@ class ControllerMode:
 
     # -- liveness -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _disk_hangs(self) -> bool:
-        return self._broker.store.has_failed() or self._broker.store.flusher.hangs(_DISK_SECONDS)
-
     def _beat(self) -> None:
         if self._broker.store.has_failed():
             self._boot_note.spoil()
-        if self._disk_hangs:
+        if not self._broker.store.disk_answers():
             return
         broker, config = self._broker, self._broker.settings.current
         last = self._replication.epochs.list.last
@@ -298,6 +296,7 @@ class ControllerMode:
             return
         if asyncio.get_running_loop().time() > self._leased_until:
             events.warning("lease not renewed; fenced", epoch=current.epoch)
+            self._set_changes.reign(None)  # its replicas are let go: it must not ask to be the only one
             self._become(Standing(role=Role.FENCED, broker_id=MASTER_ID, epoch=current.epoch))
             self._look_now.set()
 

@@ -183,9 +183,10 @@ class InSyncSet:
     def wanted(self) -> frozenset[int] | None:
         """The set that should be asked for; None when the one that is known is right.
 
-        A master whose disk has failed may have lost what it promised: it must not become the only one that has it.
+        A master whose disk has failed may have lost what it promised, and one whose disk hangs may never come back: it
+        must not become the only one that has it.
         """
-        if self._store.failure is not None:
+        if not self._store.disk_answers():
             return None
         now = self._now()
         links = {link.broker_id: link for link in self._followers()}

@@ -148,6 +148,44 @@ async def test_a_disk_that_hangs_costs_the_role(start_broker: StartBroker) -> No
     await until(lambda: master.roles.current.is_slave)
 
 
+async def test_a_master_whose_disk_hangs_does_not_make_itself_the_only_one(
+    start_broker: StartBroker, controller: Controller
+) -> None:
+    """By its heartbeats the controller takes it for alive long after its lease is over and its replicas are let go."""
+    master, slave = await pair(start_broker)
+    mode = master.controller_mode
+    assert mode is not None
+    await until(lambda: mode._leased_until is not None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(master.store.flusher), "hangs", lambda self, _s: self is master.store.flusher)
+        await until(lambda: master.roles.current.role is Role.FENCED)
+        await until(lambda: slave.replication.slave.stream is None)
+        await mode._set_changes._look_at_set()
+        record = controller.sets.get("broker-a")
+        assert record is not None
+        assert record.in_sync == {1, 2}
+    await until(lambda: master.roles.current.is_master)
+    await whole(master, 1, 2)
+
+
+async def test_a_fenced_master_asks_for_no_set(start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    master, _ = await pair(start_broker)
+    mode = master.controller_mode
+    assert mode is not None
+    await until(lambda: mode._leased_until is not None)
+    asked: list[int] = []
+
+    async def lost(code: int, *_: Any, **__: Any) -> Any:
+        asked.append(code)
+        raise RemotingError("cut off")
+
+    monkeypatch.setattr(mode.controllers, "ask", lost)
+    await until(lambda: master.roles.current.role is Role.FENCED and not replication(master).in_sync.links)
+    assert replication(master).in_sync.wanted() == frozenset({1})
+    await mode._set_changes._look_at_set()
+    assert set(asked) == {RequestCode.CONTROLLER_GET_REPLICA_INFO}
+
+
 async def test_a_slave_that_is_gone_holds_up_nobody(start_broker: StartBroker) -> None:
     master, slave = await pair(start_broker)
     await slave.stop()

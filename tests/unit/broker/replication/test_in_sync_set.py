@@ -241,6 +241,16 @@ def test_a_master_whose_disk_has_failed_asks_for_no_set(world: World) -> None:
     assert world.set.wanted() is None
 
 
+def test_a_master_whose_disk_hangs_asks_for_no_set(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = world.link(2, world.put())
+    world.granted(1, 2)
+    world.drop(link)
+    monkeypatch.setattr(type(world.store.flusher), "hangs", lambda *_: True)
+    assert world.set.wanted() is None
+    monkeypatch.undo()
+    assert world.set.wanted() == frozenset({1})
+
+
 def test_fewer_confirmations_may_be_asked_for(tmp_path: Path) -> None:
     world = World(tmp_path, {"allAckInSyncStateSet": "false", "inSyncReplicas": "2"})
     links = [world.link(2, 0), world.link(3, 0)]
