@@ -139,7 +139,7 @@ class ControllerMode:
             self._begin_beats()
         reign = reign_in(await self._register())
         self._unclean_boot = False  # it was told; a start that ends before that is told of by the next
-        self._boot_note.write()
+        await self._boot_note.write()
         self._begin_beats()
         if reign is None:
             self._beat()

@@ -4,11 +4,13 @@
     brokerIdentity-temp     apply for it; granted, it becomes `brokerIdentity`; refused, begin again
     brokerIdentity          that is who we are, for ever
 
-An application that was granted and whose answer was lost is granted again: the controller knows the check code.
+An application that was granted and whose answer was lost is granted again: the controller knows the check code. Each
+file is on disk before the next step; it is written on a thread, for the loop waits for no disk.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,7 +67,7 @@ class Identity:
         except RequestRefused:
             self._files.remove(self._applied_path)  # somebody was quicker
             raise
-        replace_file(self._path, applied.identity.encode().encode(), self._files)
+        await asyncio.to_thread(replace_file, self._path, applied.identity.encode().encode(), self._files)
         self._files.remove(self._applied_path)
         events.info("has an id", identity=applied.identity.encode())
         return applied.identity.broker_id
@@ -89,7 +91,7 @@ class Identity:
             raise RequestRefused(answer.code, f"the controller's next id is {told.next_broker_id}")
         identity = BrokerIdentity(self._cluster, self._broker_name, told.next_broker_id)
         applied = AppliedIdentity(identity, self._check_code())
-        replace_file(self._applied_path, applied.encode().encode(), self._files)
+        await asyncio.to_thread(replace_file, self._applied_path, applied.encode().encode(), self._files)
         return applied
 
     def _known(self, identity: BrokerIdentity, path: Path) -> BrokerIdentity:
@@ -116,28 +118,36 @@ class BootNote:
         self._files = files
         self._path = path
         self._boot_id_path = boot_id_path
-        self._written = self._spoiled = False
+        self._written = False
+        self._writing: asyncio.Future[None] | None = None
+        self._spoiling: asyncio.Future[None] | None = None
 
     def changed(self) -> bool:
         before = self._files.read_bytes(self._path) if self._files.exists(self._path) else None
         return before is not None and before != self._now()
 
-    def write(self) -> None:
+    async def write(self) -> None:
         """Once in a run, whatever the file says: a sync may have failed behind it, and a power cut would take it."""
-        if not self._written:
-            replace_file(self._path, self._now(), self._files)
-            self._written = True
+        if self._spoiling is not None or self._written:
+            return
+        self._writing = asyncio.ensure_future(self._replace(self._now()))
+        await self._writing
+        self._written = True
 
     def spoil(self) -> None:
-        """On a disk that has failed this may fail as well, and is tried again."""
-        if self._spoiled:
-            return
-        try:
-            replace_file(self._path, self._SPOILED, self._files)
-        except OSError as error:
+        """To be called again and again: it may fail, on a disk that has, and what is being written comes first."""
+        if self._spoiling is None and (self._writing is None or self._writing.done()):
+            self._spoiling = asyncio.ensure_future(self._replace(self._SPOILED))
+            self._spoiling.add_done_callback(self._spoiled)
+
+    async def _replace(self, data: bytes) -> None:
+        await asyncio.to_thread(replace_file, self._path, data, self._files)
+
+    def _spoiled(self, spoiling: asyncio.Future[None]) -> None:
+        error = None if spoiling.cancelled() else spoiling.exception()
+        if error is not None:
             events.warning("failed sync not noted", path=self._path, reason=error)
-        else:
-            self._spoiled = True
+            self._spoiling = None
 
     def _now(self) -> bytes:
         try:

@@ -1,7 +1,12 @@
-"""The files of timers: the wheel, its log, and `timercheck`. The first timer makes them; they are saved on a thread."""
+"""The files of timers: the wheel, its log, and `timercheck`. The first timer makes them; they are saved on a thread.
+
+One thread, so that `timercheck` is written in the order of what it says, whoever says it. It is read once: from then on
+`check` knows more than the file.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -38,34 +43,40 @@ class TimerFiles:
         self._check_path: Path = store.layout.config / "timercheck"
         self._wheel_path, self._log_path = root / "timerwheel", root / "timerlog"
         self._saver = ThreadPoolExecutor(1, "save-timers")
+        self._is_loaded = False
 
     @property
     def exist(self) -> bool:
         return self._files.exists(self._wheel_path) or self._files.exists(self._log_path)
 
     def load_check(self) -> TimerCheck:
-        self.check = self._safe_check = read_timer_check(self._files, self._check_path)
+        if not self._is_loaded:
+            self.check = self._safe_check = read_timer_check(self._files, self._check_path)
+            self._is_loaded = True
         return self.check
 
     # -- for a slave ---------------------------------------------------------------------------------------------------
 
-    def inherit(self, master: TimerCheck) -> None:
-        """Note how far the master has come. The wheel here is made from the topic if need be."""
-        own = read_timer_check(self._files, self._check_path)
+    def inherit(self, master: TimerCheck) -> asyncio.Future[None]:
+        """Note how far the master has come; done when that is on disk. The wheel here is made from the topic if need
+        be.
+        """
+        own = self.load_check()
         self.check = replace(
             master, log_position=own.log_position, queue_offset=own.queue_offset,
             master_queue_offset=master.queue_offset,
         )  # fmt: skip
-        self._files.write_bytes(self._check_path, self.check.encode())
+        return asyncio.wrap_future(self._saver.submit(self._keep, self.check))
 
     def forget_wheel(self) -> None:
         """The log was cut: units may be of messages that are gone, and new ones in their place have none.
         The wheel is made again from the topic.
         """
-        check = read_timer_check(self._files, self._check_path)
+        self.await_saved()  # what was to be kept before is older
+        check = self.load_check()
         self.check = replace(check, log_position=0, queue_offset=0, master_queue_offset=0)
         if self.check != check:
-            self._files.write_bytes(self._check_path, self.check.encode())
+            self._keep(self.check)
         self._files.remove(self._wheel_path)
         self._files.remove_tree(self._log_path)
 
@@ -143,11 +154,14 @@ class TimerFiles:
             self._not_saved(error)
             return
         try:
-            self._files.write_bytes(self._check_path, check.encode())
-            self._safe_check = check
+            self._keep(check)
             self.opened.log.remove_before(self._store.log.min_offset)
         except OSError as error:  # it is written as a whole each time, so the next one does prove something
             self._not_saved(error)
+
+    def _keep(self, check: TimerCheck) -> None:
+        self._files.write_bytes(self._check_path, check.encode())
+        self._safe_check = check
 
     def _not_saved(self, error: OSError) -> None:
         events.error("timers not saved", error)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from sprocketmq.broker.delay.levels import Schedule
 from sprocketmq.broker.delay.timer import Timer
@@ -80,7 +81,9 @@ class SlaveTables:
         self._seen: dict[str, str] = {}
         self._told_deletions: dict[str, Deletion] = {}
         self._failing = False
-        self._apply: dict[str, Callable[[bytes], object]] = {
+        #: Tables without a saver of their own, while they are written: they hold up no other.
+        self._keeping: dict[str, asyncio.Future[None]] = {}
+        self._apply: dict[str, Callable[[bytes], asyncio.Future[None] | None]] = {
             "topics": self._take_topics, "groups": self._take_groups, "modes": self._take_modes,
             "offsets": self._take_offsets, "delays": self._take_delays, "timers": self._take_timers,
         }  # fmt: skip
@@ -88,6 +91,7 @@ class SlaveTables:
     async def run(self) -> None:
         """Until cancelled, for a broker that is a slave."""
         self._seen.clear()
+        self._keeping.clear()
         self._told_offsets = {}
         while True:
             pause = _PERIOD_SECONDS
@@ -100,7 +104,7 @@ class SlaveTables:
                     self._failed(address, error)
             await asyncio.sleep(pause)
 
-    def _failed(self, address: str, error: Exception) -> None:
+    def _failed(self, address: str, error: BaseException) -> None:
         if not self._failing:
             events.warning("tables of the master not read", master=address, reason=error)
         self._failing = True
@@ -110,6 +114,7 @@ class SlaveTables:
         told = versions_in(await self._ask(address))
         versions = dict.fromkeys(_CODES, "") if told is None else told
         changed = [name for name in _CODES if told is None or self._is_old(name, versions.get(name, ""))]
+        changed = [name for name in changed if name not in self._keeping]
         bodies = {name: await self._fetch(address, code) for name, code in _CODES.items() if name in changed}
         self._take({name: body for name, body in bodies.items() if name not in _WITH_LOG}, versions)
         late = {name: body for name, body in bodies.items() if name in _WITH_LOG}
@@ -122,9 +127,26 @@ class SlaveTables:
 
     def _take(self, bodies: Mapping[str, bytes | None], versions: Mapping[str, str]) -> None:
         for name, body in bodies.items():
-            if body is not None:
-                self._apply[name](body)
-            self._seen[name] = versions.get(name, "")
+            version = versions.get(name, "")
+            keeping = None if body is None else self._apply[name](body)
+            if keeping is None:
+                self._seen[name] = version
+            else:
+                self._keeping[name] = keeping
+                keeping.add_done_callback(partial(self._kept, name, version))
+
+    def _kept(self, name: str, version: str, keeping: asyncio.Future[None]) -> None:
+        """It counts as taken over once it is on disk; else it is fetched again."""
+        if self._keeping.get(name) is not keeping:
+            return  # of another master
+        del self._keeping[name]
+        if keeping.cancelled():
+            return
+        error = keeping.exception()
+        if error is None:
+            self._seen[name] = version
+        else:
+            self._failed(self._roles.current.master_address, error)
 
     def _is_old(self, name: str, version: str) -> bool:
         """Whether the master's table has changed, or ours has: an administrator may have changed the wrong one."""
@@ -183,8 +205,8 @@ class SlaveTables:
     def _take_delays(self, body: bytes) -> None:
         self._schedule.inherit(codec.decode(DelayOffsetSerializeWrapper, body).offset_table)
 
-    def _take_timers(self, body: bytes) -> None:
-        self._timer.files.inherit(decode_timer_check(body))
+    def _take_timers(self, body: bytes) -> asyncio.Future[None]:
+        return self._timer.files.inherit(decode_timer_check(body))
 
 
 def _check(answer: Command, code: int) -> None:

@@ -27,6 +27,7 @@ from sprocketmq.protocol.enums import MessageRequestMode
 from sprocketmq.protocol.ha.default_stream import TransferDecoder, encode_frame_header
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.replica import Replica
+from sprocketmq.store.timer.log import TimerCheck, read_timer_check
 
 
 async def filled(master: Broker, count: int = 30, size: int = 200, topic: str = "T") -> None:
@@ -126,7 +127,7 @@ async def test_a_slave_deletes_with_its_master_and_waits_for_no_disk(start_membe
     finally:
         disk.going.set()
     await until(lambda: "T" not in slave.store.topics())
-    assert {path.name for path in disk.synced_by_loop} <= {"timercheck"}  # of the timers, which come at any time
+    assert disk.synced_by_loop == []
     await caller.client.close(0.1)
 
 
@@ -215,6 +216,29 @@ async def test_delays_and_timers_are_as_far_as_at_the_master(start_member: Start
     await until(lambda: master.kinds.schedule.offsets() == {1: 1})
     await until(lambda: slave.kinds.schedule.offsets() == {1: 1})
     await caller.client.close(0.1)
+
+
+async def test_how_far_timers_are_counts_when_it_is_on_the_slaves_disk(
+    start_member: StartMember, tmp_path: Path
+) -> None:
+    """No other table waits for it, nor does the loop; a start finds what was taken over."""
+    master = await start_member()
+    disk = HeldDisk(tmp_path / "store-1" / "config" / "timercheck")
+    slave = await start_member(1, files=disk)
+    disk.synced_by_loop.clear()
+    disk.going.clear()
+    try:
+        master.kinds.timer.files.check = TimerCheck(read_time=5000, queue_offset=7, counter=3)
+        await until(disk.waiting.is_set)
+        await filled(master, 2)
+        await until(lambda: "T" in slave.topics.configs and slave.store.max_offset("T", 0) == 2)
+        assert "timers" not in slave.replication._slave_tables._seen
+    finally:
+        disk.going.set()
+    await until(lambda: "timers" in slave.replication._slave_tables._seen)
+    assert disk.synced_by_loop == []
+    kept = read_timer_check(Disk(), tmp_path / "store-1" / "config" / "timercheck")
+    assert (kept.read_time, kept.master_queue_offset, kept.queue_offset) == (5000, 7, 0)
 
 
 async def test_an_offset_goes_back_only_when_it_went_back_at_the_master(start_member: StartMember) -> None:
