@@ -137,3 +137,42 @@ SYSTEM = (
 async def test_topics_of_others(guarded: Broker, topic: str) -> None:
     assert await told(guarded, send(topic)) == REFUSED
     assert await told(guarded, send(topic, topic="my")) == REFUSED
+
+
+def says_that_it_produces(group: str, keys: tuple[str, str]) -> Command:
+    told = {"clientID": f"{keys[0]}@1", "producerDataSet": [{"groupName": group}], "consumerDataSet": []}
+    return signed(RequestCode.HEART_BEAT, {}, json.dumps(told).encode(), keys)
+
+
+async def asked(peer: BarePeer, request: Command) -> int:
+    await peer.write(request)
+    answer = await peer.read()
+    assert answer is not None
+    return answer.code
+
+
+async def test_nobody_is_asked_about_transactions_that_it_may_not_end(guarded: Broker) -> None:
+    """Anybody may say that he is of a producer group, and a check carries the message."""
+    clock = guarded.clock
+    assert isinstance(clock, FakeClock)
+    properties = "TRAN_MSG\x01true\x02PGROUP\x01PG\x02"
+    assert await told(guarded, send("theirs", ROOT, f="4", g=str(clock.now), i=properties)) == 0
+    assert await told(guarded, send("my", APP, f="4", g=str(clock.now), i=properties)) == 0
+    spy, owner = [await BarePeer.connect(guarded.port) for _ in range(2)]
+    assert await asked(spy, says_that_it_produces("PG", APP)) == 0
+    clock.now += 30_000
+    guarded.kinds.checks.alarm.ring()
+    check = await spy.read()
+    assert check is not None
+    assert (check.code, b"theirs" in check.body) == (RequestCode.CHECK_TRANSACTION_STATE, False)
+    assert await asked(spy, signed(9999, {})) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+    guarded.access.accounts.delete_acl("app")
+    assert await asked(spy, says_that_it_produces("PG", APP)) == 0
+    assert await asked(owner, says_that_it_produces("PG", ROOT)) == 0
+    clock.now += 30_000
+    guarded.kinds.checks.alarm.ring()
+    checks = [await owner.read(), await owner.read()]
+    assert [check.code for check in checks if check is not None] == [RequestCode.CHECK_TRANSACTION_STATE] * 2
+    assert await asked(spy, signed(9999, {})) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+    spy.close()
+    owner.close()

@@ -30,7 +30,7 @@ from sprocketmq.auth.plain.realm import PlainRealm
 from sprocketmq.errors import ConfigError
 from sprocketmq.extras import need
 from sprocketmq.logs import Events
-from sprocketmq.remoting import ProcessorTable
+from sprocketmq.remoting import Connection, ProcessorTable
 
 events = Events("sprocketmq.auth.access")
 
@@ -104,6 +104,11 @@ class Access:
         self.accounts.on_change.append(hook)
         if self.plain is not None:
             self.plain.on_change.append(hook)
+
+    def may_still(self, connection: Connection, code: int, topic: str) -> bool:
+        """Whether the peer that spoke last on a connection may ask `code` about a topic; without accounts it may."""
+        guard = self.guard_of_accounts
+        return guard is None or guard.may_still(connection.session, code, topic)
 
     def _make_guard(self) -> Guard:
         config, local = self._config, self._config.admin_local_without_account

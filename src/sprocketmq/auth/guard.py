@@ -164,6 +164,18 @@ class Guard(Authority):
             raise RequestRefused(ResponseCode.NO_PERMISSION, "parse authorization context error.") from None
         return True
 
+    def may_still(self, session: Session | None, code: int, topic: str) -> bool:
+        """Whether whoever spoke last on a connection may ask `code` about a topic. Of a session that is old nobody
+        knows: it counts again when its peer has spoken.
+        """
+        if session is None or session.generation != self.generation:
+            return False
+        try:
+            self.check_stored(session, code, topic)
+        except RequestRefused:
+            return False
+        return True
+
     def check_stored(self, session: Session, code: int, topic: str) -> None:
         if not session.may_all and code not in self._no_decision:
             row = REQUESTS[code]

@@ -34,6 +34,7 @@ from sprocketmq.broker.tables.saver import save_all
 from sprocketmq.broker.transaction.check_back import TransactionChecks
 from sprocketmq.broker.transaction.half_messages import OpenHalves
 from sprocketmq.broker.transaction.handler import Transactions
+from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.record.ids import UniqueIds
 from sprocketmq.store.files.config_files import delay_offsets_file
 from sprocketmq.store.log.append import PutResult
@@ -77,7 +78,10 @@ class MessageKinds:
         self.recalls = Recalls(settings, broker.topics, answers, self.put, clock.now_ms)
         open_halves = Resting(broker.files, store.layout.config / "transactionMetrics", "transactionCount", clock)
         self.halves = OpenHalves(store, broker.offsets, settings, open_halves)
-        self.checks = TransactionChecks(settings, store, broker.topics, broker.producers, self.halves, clock)
+        self.checks = TransactionChecks(
+            settings, store, broker.topics, broker.producers, self.halves, clock,
+            lambda connection, topic: broker.access.may_still(connection, RequestCode.END_TRANSACTION, topic),
+        )  # fmt: skip
         self.transactions = Transactions(settings, store, self.halves, stats, answers, self.checks.expect)
         self.retries = Retries(settings, store, broker.topics, broker.groups, broker.locks, stats, answers, self.put)
         self.revive = Revive(

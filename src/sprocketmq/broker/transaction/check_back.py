@@ -2,13 +2,15 @@
 
 A half message is checked first when its immunity is over, then every `transactionCheckInterval`. A check appends a copy
 of the half with one more try in TRANSACTION_CHECK_TIMES and asks one living client of the producer group; its answer is
-an END_TRANSACTION. While no client of the group is there, nobody is asked and no try is counted. After
+an END_TRANSACTION. Who may not end the transaction is not asked: anybody can say that he is of the group, and a check
+carries the message. While no client of the group is there, nobody is asked and no try is counted. After
 `transactionCheckMax` tries, or when the log is about to forget it, the message goes to TRANS_CHECK_MAX_TIME_TOPIC.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from itertools import count
 
 from sprocketmq.broker.settings import Settings
@@ -27,6 +29,7 @@ from sprocketmq.protocol.names import TRANSACTION_CHECK_MAX_TOPIC, TRANSACTION_H
 from sprocketmq.protocol.record.ids import offset_message_id
 from sprocketmq.protocol.record.properties import (
     PRODUCER_GROUP,
+    REAL_TOPIC,
     TRAN_PREPARED_QUEUE_OFFSET,
     TRANSACTION_CHECK_TIMES,
     UNIQUE_KEY,
@@ -40,6 +43,9 @@ from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.transaction")
 
+#: Whether the peer of a connection may end transactions of a topic.
+MayEnd = Callable[[Connection, str], bool]
+
 #: Checks in one turn of the loop.
 TURN = 100
 _HOUR_MS = 3_600_000
@@ -48,7 +54,7 @@ _HOUR_MS = 3_600_000
 class TransactionChecks:
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, producers: ProducerTable,
-        halves: OpenHalves, clock: Clock,
+        halves: OpenHalves, clock: Clock, may_end: MayEnd,
     ) -> None:  # fmt: skip
         self._steady = Steady(clock)
         self.alarm = Alarm("transaction checks", self._steady, self._check_due)
@@ -58,6 +64,7 @@ class TransactionChecks:
         self._producers = producers
         self._halves = halves
         self._clock = clock
+        self._may_end = may_end
         self._due: list[tuple[int, int]] = []
         self._turns = count()
 
@@ -101,7 +108,7 @@ class TransactionChecks:
         if half.checks >= config.transaction_check_max or now - half.record.born_timestamp > kept_ms > 0:
             self._give_up(half, offset)
             return
-        producer = self._living(half.properties.get(PRODUCER_GROUP, ""))
+        producer = self._living(half.properties)
         copied = None if producer is None else self._copy(half)
         if producer is None or copied is None:
             self.expect(offset, config.transaction_check_interval)
@@ -110,9 +117,14 @@ class TransactionChecks:
         self.expect(copied.queue_offset, config.transaction_check_interval)
         self._ask(producer, half, copied)
 
-    def _living(self, group: str) -> Connection | None:
+    def _living(self, properties: dict[str, str]) -> Connection | None:
         """One client of the group, in turns."""
-        members = [connection for connection in self._producers.groups.get(group, ()) if not connection.closed]
+        group, topic = properties.get(PRODUCER_GROUP, ""), properties.get(REAL_TOPIC, "")
+        members = [
+            connection
+            for connection in self._producers.groups.get(group, ())
+            if not connection.closed and self._may_end(connection, topic)
+        ]
         return members[next(self._turns) % len(members)] if members else None
 
     def _copy(self, half: Half) -> PutResult | None:
