@@ -176,3 +176,18 @@ async def test_nobody_is_asked_about_transactions_that_it_may_not_end(guarded: B
     assert await asked(spy, signed(9999, {})) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
     spy.close()
     owner.close()
+
+
+@pytest.mark.parametrize("name", ["KEY", "theirs+KEY"])
+async def test_nobody_takes_back_what_is_timed_in_a_topic_of_others(guarded: Broker, name: str) -> None:
+    """A recall is a message as well: its sender may name any key in it."""
+    clock = guarded.clock
+    assert isinstance(clock, FakeClock)
+    when = f"TIMER_DELIVER_MS\x01{clock.now + 5000}\x02"
+    assert await told(guarded, send("theirs", ROOT, i=f"{when}UNIQ_KEY\x01KEY\x02")) == 0
+    assert await told(guarded, send("my", APP, i=f"{when}UNIQ_KEY\x01KEY\x02")) == 0
+    assert await told(guarded, send("my", APP, i=f"{when}UNIQ_KEY\x01OTHER\x02TIMER_DEL_UNIQKEY\x01{name}\x02")) == 0
+    clock.now += 5000
+    guarded.kinds.timer.alarm.ring()
+    assert guarded.store.max_offset("theirs", 0) == 1
+    assert guarded.store.max_offset("my", 0) == (0 if name == "KEY" else 1)

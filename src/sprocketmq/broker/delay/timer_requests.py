@@ -65,10 +65,20 @@ class TimedSends:
             return
         out_ms = (deliver_ms - 1) // config.timer_precision_ms * config.timer_precision_ms
         properties[TIMER_OUT_MS] = str(out_ms)
+        if TIMER_DEL_UNIQKEY in properties:
+            properties[TIMER_DEL_UNIQKEY] = deleted_key(message.topic, properties[TIMER_DEL_UNIQKEY])
         if not is_retry_topic(message.topic):
             message.recall_handle = recall_handle(message.topic, config.broker_name, out_ms + 1, properties[UNIQUE_KEY])
         redirect(message, TIMER_TOPIC, QUEUE)
         message.on_stored.append(lambda _result: self._timer.arrived())
+
+
+def deleted_key(topic: str, key: str) -> str:
+    """`topic+unique_key`, of a key that has no topic as well: who may send to a topic takes back what is timed there,
+    and nothing of another one.
+    """
+    own = f"{topic}+"
+    return key if key.startswith(own) else own + key
 
 
 def asked_time(properties: dict[str, str], now: int) -> int | None:
