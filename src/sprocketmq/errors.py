@@ -26,7 +26,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class SprocketError(Exception):
@@ -70,6 +73,8 @@ class StoreCorrupt(StoreError):
     """The disk disagrees with itself at `path`, byte `offset`."""
 
     def __init__(self, path: Path | str, offset: int, reason: str) -> None:
+        from pathlib import Path  # of the store's errors alone, and every client imports the others
+
         super().__init__(f"{path} at {offset}: {reason}")
         self.path = Path(path)
         self.offset = offset

@@ -12,13 +12,17 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import sys
 import time
 import traceback
 from collections import Counter
-from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _BARE = re.compile(r"[^\s\"=\\\x00-\x1f]+")
 _PACKAGE = "sprocketmq"
@@ -124,7 +128,7 @@ def quoted(value: object) -> str:
 
 def _describe(info: tuple[type[BaseException], BaseException, TracebackType | None]) -> dict[str, object]:
     kind, error, stack = info
-    frames = " < ".join(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(traceback.extract_tb(stack)))
+    frames = " < ".join(f"{os.path.basename(f.filename)}:{f.lineno}" for f in reversed(traceback.extract_tb(stack)))
     return {"error": kind.__name__, "reason": error, "at": frames}
 
 

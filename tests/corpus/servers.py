@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -68,7 +67,7 @@ _limits = ServerConfig.limits
 
 _FIXED: tuple[tuple[ModuleType | type, str, object], ...] = (
     (os, "getpid", lambda: 4711),
-    (secrets, "randbits", lambda _bits: 42),
+    (os, "urandom", lambda size: (42).to_bytes(size)),
     (os, "fsync", lambda _file: None),
     (os, "fdatasync", lambda _file: None),
     (saver, "threads", _AtOnce()),

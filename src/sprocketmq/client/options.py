@@ -13,15 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sprocketmq.errors import ConfigError
-from sprocketmq.protocol.signing import RequestStamps, with_signature
 
 if TYPE_CHECKING:
     import ssl
 
-_STAMPS = RequestStamps()
+    from sprocketmq.protocol.signing import RequestStamps
 
 DEFAULT_PORT = 9876
 TLS_SCHEME = "rocketmqs"
@@ -44,11 +42,20 @@ class Credentials:
 
     def sign(self, fields: Mapping[str, str], body: bytes | bytearray, code: int | None = None) -> dict[str, str]:
         """The header fields of a request, with its signature; `code` is the request's, which a strict one needs."""
+        from sprocketmq.protocol import signing  # with all of HMAC, which a cluster without accounts never asks for
+
         if self.strict and code is not None:
-            fields = _STAMPS.stamped(fields, code)
-        return with_signature(
+            fields = _stamps().stamped(fields, code)
+        return signing.with_signature(
             fields, body, access_key=self.access_key, secret_key=self.secret_key, security_token=self.token
         )
+
+
+@cache
+def _stamps() -> RequestStamps:
+    from sprocketmq.protocol.signing import RequestStamps
+
+    return RequestStamps()
 
 
 class Connecting(TypedDict, total=False):
@@ -161,6 +168,8 @@ _URL_KEYS: dict[str, Callable[[str], Any]] = {
 
 def _from_url(url: str, changes: dict[str, Any]) -> ClientOptions:
     """`rocketmq[s]://[KEY:SECRET@]HOST[:PORT][;HOST...][?name=value&...]`; what is given as a keyword counts more."""
+    from urllib.parse import parse_qsl, unquote, urlsplit  # an address needs none of it
+
     parts = urlsplit(url)
     user, _, hosts = parts.netloc.rpartition("@")
     given = {key: _url_value(key, text) for key, text in parse_qsl(parts.query)}

@@ -6,8 +6,8 @@ from sprocketmq.codes import ResponseCode
 from sprocketmq.controller.answers import Answer, Living, Outcome, ReplicaStanding, refused, reign
 from sprocketmq.controller.broker_set import BrokerSet
 from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.cluster import BrokerMemberGroup
 from sprocketmq.protocol.bodies.controller import ElectMasterResponseBody
-from sprocketmq.protocol.bodies.route import BrokerMemberGroup
 from sprocketmq.protocol.headers.controller import ElectMasterRequestHeader
 
 #: The id in an election that the controller itself asks for.

@@ -15,11 +15,12 @@ from sprocketmq.nameserver.registration_checks import checked, is_topic
 from sprocketmq.nameserver.routes import RouteTable
 from sprocketmq.nameserver.settings import NameserverSettings
 from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.cluster import BrokerMemberGroup, GetBrokerMemberGroupResponseBody
 from sprocketmq.protocol.bodies.compressed_registration import decode_compressed
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper
 from sprocketmq.protocol.bodies.registration import KVTable, RegisterBrokerBody
-from sprocketmq.protocol.bodies.route import BrokerMemberGroup, GetBrokerMemberGroupResponseBody, TopicRouteData
+from sprocketmq.protocol.bodies.route import TopicRouteData
 from sprocketmq.protocol.bodies.topic import TopicList
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields, to_ext_fields

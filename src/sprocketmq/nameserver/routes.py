@@ -23,9 +23,11 @@ from sprocketmq.nameserver.brokers import (
     RulerChange,
 )
 from sprocketmq.nameserver.topics import TopicDirectory
+from sprocketmq.protocol.bodies.cluster import ClusterInfo
 from sprocketmq.protocol.bodies.data_version import DataVersion
-from sprocketmq.protocol.bodies.route import BrokerData, ClusterInfo, QueueData, TopicRouteData
-from sprocketmq.protocol.bodies.topic import PERM_WRITE, TopicConfig
+from sprocketmq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
+from sprocketmq.protocol.bodies.topic import TopicConfig
+from sprocketmq.protocol.permissions import PERM_WRITE
 
 events = Events("sprocketmq.nameserver.routes")
 

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from sprocketmq.protocol.bodies.mapping import TopicQueueMappingInfo
-from sprocketmq.protocol.bodies.route import QueueData
-from sprocketmq.protocol.bodies.topic import PERM_READ, PERM_WRITE
+from sprocketmq.protocol.bodies.route import QueueData, TopicQueueMappingInfo
+from sprocketmq.protocol.permissions import PERM_READ, PERM_WRITE
 
 T = TypeVar("T")
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-_CGROUPS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+_CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def fitting(wanted: int, parts: int) -> int:
@@ -23,10 +21,11 @@ def memory_limit() -> int | None:
     return min(limits, default=None)
 
 
-def _number_in(path: Path) -> int | None:
+def _number_in(path: str) -> int | None:
     """None where there is no such file, or it says `max`."""
     try:
-        text = path.read_text().strip()
+        with open(path) as file:
+            text = file.read().strip()
     except OSError:
         return None
     return int(text) if text.isdecimal() else None

@@ -1,24 +1,36 @@
-"""What a program pays for: modules that a first send has no use for are not imported by it."""
+"""What a program pays for: a first send imports what it needs, and nothing else.
+
+Ours are listed one by one in tests/data/first_send.txt, so that a module which joins them does so on purpose:
+
+    python -m tests.unit.client.test_imports     writes the list anew, of the interpreted form
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from sprocketmq.testing import EmbeddedCluster
 
+LISTED = Path(__file__).parents[2] / "data" / "first_send.txt"
+#: Of others, beyond what asyncio, TLS and orjson import by themselves: what a first send may import.
+FOREIGN = {
+    "__future__", "_bisect", "_queue", "_random", "_sha2", "_sha512", "bisect", "concurrent", "gc", "importlib",
+    "ipaddress", "queue", "random", "resource", "uvloop", "zlib",
+}  # fmt: skip
 #: Heavy, and for servers, consumers, operators or programs of ours.
 NOT_FOR_SENDING = {
-    "click", "ctypes", "email", "http", "importlib.metadata", "lark", "logging.handlers", "lz4", "multiprocessing",
-    "numpy", "opentelemetry", "pickle", "pyarrow", "rich", "sprocketmq.broker", "sprocketmq.cli",
-    "sprocketmq.client.admin", "sprocketmq.client.pull", "sprocketmq.client.push",
+    "click", "ctypes", "decimal", "email", "hashlib", "http", "importlib.metadata", "lark", "logging.handlers", "lz4",
+    "multiprocessing", "numpy", "opentelemetry", "pathlib", "pickle", "pyarrow", "rich", "sprocketmq.broker",
+    "sprocketmq.cli", "sprocketmq.client.admin", "sprocketmq.client.pull", "sprocketmq.client.push",
     "sprocketmq.client.telemetry.trace", "sprocketmq.config", "sprocketmq.filter", "sprocketmq.metrics",
     "sprocketmq.nameserver", "sprocketmq.properties_file", "sprocketmq.protocol.headers.offsets",
     "sprocketmq.remoting.proxy_protocol", "sprocketmq.remoting.server", "sprocketmq.remoting.tls.contexts",
-    "sprocketmq.remoting.tls.service", "sprocketmq.store", "tempfile", "zstandard",
+    "sprocketmq.remoting.tls.service", "sprocketmq.store", "tempfile", "urllib.parse", "zstandard",
 }  # fmt: skip
 NOT_FOR_IMPORTING = {
     *NOT_FOR_SENDING,
@@ -68,8 +80,36 @@ def test_the_package_alone_imports_next_to_nothing() -> None:
     assert imported_by("import sprocketmq") & NOT_FOR_IMPORTING == set()
 
 
+def ours(imported: set[str]) -> set[str]:
+    """Our modules of source: what Cython needs for the compiled ones has none."""
+    return {name for name in imported if name.split(".")[0] == "sprocketmq"} - {"sprocketmq.hot._cyutility"}
+
+
+def is_of_cython(name: str) -> bool:
+    return name.lower().startswith(("cython", "_cython", "_cyutility"))
+
+
+def test_a_first_send_imports_the_modules_of_the_list(nameserver: str) -> None:
+    imported, listed = ours(imported_by(SEND, nameserver)), set(LISTED.read_text().split())
+    only_interpreted = {"sprocketmq.hot.memory", "sprocketmq.hot.octets", "sprocketmq.hot.tuples"}  # else compiled in
+    assert imported - listed == set(), "a first send imports more than it did"
+    assert listed - imported <= only_interpreted, "a first send imports less: write the list anew"
+
+
+@pytest.mark.parametrize("program", [SEND, SEND_WITHOUT_A_LOOP])
+def test_a_first_send_imports_little_of_others(program: str, nameserver: str) -> None:
+    foreign = imported_by(program, nameserver) - imported_by("import asyncio, orjson, ssl")
+    tops = {name.split(".")[0] for name in foreign if not is_of_cython(name)}
+    assert tops - {"sprocketmq"} <= FOREIGN
+
+
 @pytest.mark.parametrize("program", [SEND, SEND_WITHOUT_A_LOOP])
 def test_a_first_send_imports_what_it_needs(program: str, nameserver: str) -> None:
     imported = imported_by(program, nameserver)
     assert imported & NOT_FOR_SENDING == set()
     assert "sprocketmq.client.producer.producer" in imported
+
+
+if __name__ == "__main__":
+    with EmbeddedCluster() as running:
+        LISTED.write_text("\n".join(sorted(ours(imported_by(SEND, running.nameserver)))) + "\n")

@@ -44,24 +44,24 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_a_whole_build_fits(tree: Path) -> None:
-    assert loader.find_misfit(tree) is None
+    assert loader.find_misfit(str(tree)) is None
 
 
 def test_sources_alone_fit(tree: Path) -> None:
     for path in tree.rglob("*.so"):
         path.unlink()
-    assert loader.find_misfit(tree) is None
+    assert loader.find_misfit(str(tree)) is None
 
 
 @pytest.mark.parametrize("name", ["record", "skim", "_cyutility"])
 def test_half_a_build_does_not_fit(tree: Path, name: str) -> None:
     next(tree.rglob(f"{name}*.so")).unlink()
-    assert loader.find_misfit(tree) == f"{name} is not compiled and others are"
+    assert loader.find_misfit(str(tree)) == f"{name} is not compiled and others are"
 
 
 def test_declarations_without_an_extension_need_none() -> None:
     """What is not inlined lives in an extension: a source that declares such things needs the first line."""
     for header in (ROOT / "src/sprocketmq").rglob("*.pxd"):
-        if not loader._is_hot(header.with_suffix(".py")):
+        if not loader._is_hot(str(header.with_suffix(".py"))):
             declared = re.findall(r"^cp?def (?!inline|enum|extern).*", header.read_text(), re.MULTILINE)
             assert declared == [], header

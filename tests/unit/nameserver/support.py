@@ -6,7 +6,8 @@ from typing import Any
 
 from sprocketmq.nameserver.brokers import BrokerRegistration
 from sprocketmq.protocol.bodies.data_version import DataVersion
-from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper, TopicQueueMappingInfo
+from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper
+from sprocketmq.protocol.bodies.route import TopicQueueMappingInfo
 from sprocketmq.protocol.bodies.topic import TopicConfig
 
 SYSTEM = ("TBW102", "SELF_TEST_TOPIC")

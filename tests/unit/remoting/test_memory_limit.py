@@ -27,7 +27,7 @@ async def test_budgets_fit_the_process(
 ) -> None:
     limits = {resource.RLIMIT_AS: address_space, resource.RLIMIT_NOFILE: 1024}
     monkeypatch.setattr(resource, "getrlimit", lambda which: (limits[which], limits[which]))
-    monkeypatch.setattr(memory_limit, "_CGROUPS", (tmp_path / "memory.max",))
+    monkeypatch.setattr(memory_limit, "_CGROUPS", (str(tmp_path / "memory.max"),))
     if container is not None:
         (tmp_path / "memory.max").write_text(container)
     assert memory_limit.memory_limit() == expected

@@ -14,7 +14,6 @@ from sprocketmq.logs import Events
 from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.group import GroupForbidden, SubscriptionGroupConfig, SubscriptionGroupList
-from sprocketmq.protocol.bodies.topic import PERM_READ
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.group import (
@@ -22,6 +21,7 @@ from sprocketmq.protocol.headers.group import (
     GetSubscriptionGroupConfigRequestHeader,
     UpdateGroupForbiddenRequestHeader,
 )
+from sprocketmq.protocol.permissions import PERM_READ
 from sprocketmq.remoting import Connection, Peer, ProcessorTable, Reply
 from sprocketmq.store.files.config_files import SubscriptionGroups
 

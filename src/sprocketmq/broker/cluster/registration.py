@@ -23,7 +23,7 @@ from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.compressed_registration import encode_compressed
 from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper
 from sprocketmq.protocol.bodies.registration import RegisterBrokerBody
-from sprocketmq.protocol.bodies.topic import PERM_READ, PERM_WRITE, TopicConfig
+from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields, to_ext_fields
 from sprocketmq.protocol.headers.nameserver import (
@@ -31,6 +31,7 @@ from sprocketmq.protocol.headers.nameserver import (
     RegisterBrokerResponseHeader,
     UnRegisterBrokerRequestHeader,
 )
+from sprocketmq.protocol.permissions import PERM_READ, PERM_WRITE
 from sprocketmq.remoting import RemotingClient
 
 events = Events("sprocketmq.broker.registration")

@@ -31,10 +31,10 @@ from sprocketmq.protocol.bodies.pop import (
     SetMessageRequestModeRequestBody,
 )
 from sprocketmq.protocol.bodies.route import TopicRouteData
-from sprocketmq.protocol.bodies.topic import PERM_READ
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.enums import MessageModel, MessageRequestMode
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.permissions import PERM_READ
 from sprocketmq.remoting import Connection, ProcessorTable, RemotingClient, Reply
 from sprocketmq.store.files.config_files import ConfigFile, json_object
 from sprocketmq.store.files.files import Files

@@ -30,7 +30,7 @@ from sprocketmq.broker.tables.subscriptions import TAG, Wanted, filter_bytes, wa
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import FilterError, RequestRefused
-from sprocketmq.protocol.bodies.topic import PERM_READ, TopicConfig
+from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields, to_ext_fields
 from sprocketmq.protocol.headers.pop import (
@@ -42,6 +42,7 @@ from sprocketmq.protocol.headers.pop import (
     PopMessageResponseHeader,
 )
 from sprocketmq.protocol.names import is_retry_topic
+from sprocketmq.protocol.permissions import PERM_READ
 from sprocketmq.protocol.record.properties import POP_CK, decode_properties, encode_properties
 from sprocketmq.protocol.record.record import Record, decode_records, encode_record
 from sprocketmq.remoting import Connection, ProcessorTable, Reply

@@ -20,10 +20,11 @@ from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import FilterError, RequestRefused
 from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
-from sprocketmq.protocol.bodies.topic import PERM_READ, TopicConfig
+from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.enums import ConsumeType
 from sprocketmq.protocol.names import is_system_group
+from sprocketmq.protocol.permissions import PERM_READ
 from sprocketmq.protocol.requests.pull import SUBSCRIPTION, PullRequest
 from sprocketmq.remoting import Connection, Reply
 

@@ -26,11 +26,11 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies.group import GroupRetryPolicy, SubscriptionGroupConfig
-from sprocketmq.protocol.bodies.topic import PERM_WRITE
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.enums import GroupRetryPolicyType
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.pull import ConsumerSendMsgBackRequestHeader
+from sprocketmq.protocol.permissions import PERM_WRITE
 from sprocketmq.protocol.record.ids import offset_message_id
 from sprocketmq.protocol.record.properties import (
     DELAY,

@@ -25,9 +25,10 @@ from sprocketmq.broker.tables.topics import UNIT, UNIT_SUBSCRIPTION, TopicTable
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol import names
-from sprocketmq.protocol.bodies.topic import PERM_WRITE, TopicConfig
+from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
+from sprocketmq.protocol.permissions import PERM_WRITE
 from sprocketmq.protocol.requests.send import SendRequest
 from sprocketmq.remoting import Connection, Reply
 from sprocketmq.remoting.peer import Peer

@@ -21,9 +21,9 @@ from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.mapping import (
     LogicQueueMappingItem,
     TopicQueueMappingDetail,
-    TopicQueueMappingInfo,
     TopicQueueMappingSerializeWrapper,
 )
+from sprocketmq.protocol.bodies.route import TopicQueueMappingInfo
 from sprocketmq.store.files.config_files import ConfigFile
 from sprocketmq.store.files.files import Clock
 

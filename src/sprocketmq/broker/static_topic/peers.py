@@ -11,7 +11,7 @@ from sprocketmq.broker.settings import Settings
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RemotingError, RequestRefused
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.bodies.route import ClusterInfo
+from sprocketmq.protocol.bodies.cluster import ClusterInfo
 from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import RemotingClient
 

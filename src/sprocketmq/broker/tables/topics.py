@@ -24,7 +24,8 @@ from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
 from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies.data_version import DataVersion
-from sprocketmq.protocol.bodies.topic import PERM_INHERIT, PERM_READ, PERM_WRITE, TopicConfig
+from sprocketmq.protocol.bodies.topic import TopicConfig
+from sprocketmq.protocol.permissions import PERM_INHERIT, PERM_READ, PERM_WRITE
 from sprocketmq.remoting.peer import Peer
 from sprocketmq.store.files.config_files import ConfigFile, SavedTopics
 from sprocketmq.store.files.files import Clock

@@ -73,7 +73,7 @@ class Brokers:
     def __init__(self, core: AdminCore) -> None:
         self._core = core
 
-    async def cluster(self) -> bodies.route.ClusterInfo:
+    async def cluster(self) -> bodies.cluster.ClusterInfo:
         return await self._core.cluster()
 
     async def status(self) -> list[BrokerStatus]:

@@ -69,8 +69,9 @@ class AdminCore:
 
     # -- brokers ----------------------------------------------------------------------------------------------------
 
-    async def cluster(self) -> bodies.route.ClusterInfo:
-        return codec.decode(bodies.route.ClusterInfo, (await self.nameserver(RequestCode.GET_BROKER_CLUSTER_INFO)).body)
+    async def cluster(self) -> bodies.cluster.ClusterInfo:
+        answer = await self.nameserver(RequestCode.GET_BROKER_CLUSTER_INFO)
+        return codec.decode(bodies.cluster.ClusterInfo, answer.body)
 
     async def masters(self, cluster: str | None = None, broker: str | None = None) -> dict[str, str]:
         """Master addresses by broker name: of all brokers, of one cluster, or of one broker by its name or address."""

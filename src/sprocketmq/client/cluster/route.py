@@ -15,8 +15,8 @@ from functools import cached_property
 
 from sprocketmq.client.cluster.static_topics import leaders
 from sprocketmq.protocol.bodies.route import TopicRouteData
-from sprocketmq.protocol.bodies.topic import PERM_READ, PERM_WRITE
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.permissions import PERM_READ, PERM_WRITE
 
 MASTER = 0
 AUTO_CREATE_TOPIC = "TBW102"

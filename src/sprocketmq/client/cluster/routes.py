@@ -148,7 +148,7 @@ class RouteCache:
             return False  # nothing is known of it yet
         if answer.code != ResponseCode.SUCCESS or not answer.body:
             return True  # who may not look has to take the route's word for it
-        return bool(codec.decode(bodies.route.ClusterInfo, answer.body).broker_addr_table)
+        return bool(codec.decode(bodies.cluster.ClusterInfo, answer.body).broker_addr_table)
 
     async def _for_new_topic(self, topic: str, queue_count: int, unknown: NoRoute) -> Route:
         try:

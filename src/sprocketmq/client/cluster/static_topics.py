@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from struct import Struct
 
-from sprocketmq.protocol.bodies.mapping import TopicQueueMappingInfo
+from sprocketmq.protocol.bodies.route import TopicQueueMappingInfo
 
 #: size magic body_crc queue_id flag queue_offset, as a record begins.
 _HEAD = Struct(">iiiiiq")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 
 #: RocketMQ 5.
 LATENCY_TABLE = (
@@ -35,46 +34,37 @@ LATENCY_TABLE_V4 = (
 FAILURE_MS_V4 = 30_000
 
 
-@dataclass(slots=True)
-class _Fault:
-    latency_ms: float
-    until: float
-
-
-@dataclass(slots=True)
 class LatencyFaults:
     """The latest latency of each broker, and until when it is out of favour."""
 
-    table: Sequence[tuple[int, int]] = LATENCY_TABLE
-    failure_ms: int = FAILURE_MS
-    clock: Callable[[], float] = time.monotonic
-    _faults: dict[str, _Fault] = field(default_factory=dict)
+    __slots__ = ("_clock", "_failure_ms", "_faults", "_table")
+
+    def __init__(
+        self,
+        table: Sequence[tuple[int, int]] = LATENCY_TABLE,
+        failure_ms: int = FAILURE_MS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._table, self._failure_ms, self._clock = table, failure_ms, clock
+        self._faults: dict[str, tuple[float, float]] = {}  # of a broker: until when, and its latency
 
     def record(self, broker_name: str, latency_ms: float, *, failed: bool = False) -> None:
-        judged = float(self.failure_ms) if failed else latency_ms
-        self._faults[broker_name] = _Fault(latency_ms, self.clock() + self.unavailable_ms(judged) / 1000)
+        judged = float(self._failure_ms) if failed else latency_ms
+        self._faults[broker_name] = (self._clock() + self.unavailable_ms(judged) / 1000, latency_ms)
 
     def unavailable_ms(self, latency_ms: float) -> int:
-        if self.table and latency_ms < self.table[-1][0]:  # the common case costs one look
+        if self._table and latency_ms < self._table[-1][0]:  # the common case costs one look
             return 0
-        return next((pause for threshold, pause in self.table if latency_ms >= threshold), 0)
+        return next((pause for threshold, pause in self._table if latency_ms >= threshold), 0)
 
     def is_available(self, broker_name: str) -> bool:
         fault = self._faults.get(broker_name)
-        return fault is None or self.clock() >= fault.until
+        return fault is None or self._clock() >= fault[0]
 
     def least_bad(self, broker_names: Iterable[str]) -> str | None:
         """The broker to try when none is in favour: soonest back, then quickest."""
-        known = sorted(set(broker_names), key=lambda name: (self._until(name), self._latency(name), name))
+        known = sorted(set(broker_names), key=lambda name: (self._faults.get(name, (0.0, 0.0)), name))
         return known[0] if known else None
 
     def forget(self, broker_name: str) -> None:
         self._faults.pop(broker_name, None)
-
-    def _until(self, broker_name: str) -> float:
-        fault = self._faults.get(broker_name)
-        return 0.0 if fault is None else fault.until
-
-    def _latency(self, broker_name: str) -> float:
-        fault = self._faults.get(broker_name)
-        return 0.0 if fault is None else fault.latency_ms

@@ -12,7 +12,7 @@ from sprocketmq.client.options import ClientOptions
 from sprocketmq.dashboard.cluster.history import LagHistory
 from sprocketmq.dashboard.cluster.snapshots import Snapshots
 from sprocketmq.errors import SprocketError
-from sprocketmq.protocol.bodies.route import ClusterInfo
+from sprocketmq.protocol.bodies.cluster import ClusterInfo
 from sprocketmq.protocol.names import with_namespace
 
 if TYPE_CHECKING:

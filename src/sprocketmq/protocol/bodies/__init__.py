@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sprocketmq.protocol.bodies.codec import decode, encode, encode_pretty, encode_standard, from_tree, to_tree
 
 if TYPE_CHECKING:
+    from sprocketmq.protocol.bodies import cluster as cluster
     from sprocketmq.protocol.bodies import connections as connections
     from sprocketmq.protocol.bodies import group as group
     from sprocketmq.protocol.bodies import heartbeat as heartbeat
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["decode", "encode", "encode_pretty", "encode_standard", "from_tree", "to_tree"]
 
-_GROUPS = frozenset(
-    {"connections", "group", "heartbeat", "offsets", "registration", "route", "running_info", "stats", "topic"}
-)
+_GROUPS = frozenset({
+    "cluster", "connections", "group", "heartbeat", "offsets", "registration", "route", "running_info", "stats",
+    "topic",
+})  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -18,8 +18,9 @@ from sprocketmq.errors import BodyError
 from sprocketmq.protocol import java_json
 from sprocketmq.protocol.bodies.codec import decode, encode, from_tree
 from sprocketmq.protocol.bodies.data_version import DataVersion
-from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper, TopicQueueMappingInfo
+from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper
 from sprocketmq.protocol.bodies.registration import RegisterBrokerBody
+from sprocketmq.protocol.bodies.route import TopicQueueMappingInfo
 from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.bodies.values import Mismatch, array_reader, integer_reader, read_str
 from sprocketmq.protocol.enums import TopicFilterType

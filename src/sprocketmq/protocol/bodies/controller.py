@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sprocketmq.protocol.bodies.route import BrokerMemberGroup
+from sprocketmq.protocol.bodies.cluster import BrokerMemberGroup
 from sprocketmq.protocol.fields import Long, wire
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sprocketmq.protocol.bodies.data_version import DataVersion
+from sprocketmq.protocol.bodies.route import TopicQueueMappingInfo
 from sprocketmq.protocol.bodies.topic import TopicConfig, TopicConfigSerializeWrapper
 from sprocketmq.protocol.fields import Long, wire
 
@@ -20,17 +21,6 @@ class LogicQueueMappingItem:
     end_offset: Long = wire("endOffset", default=-1)
     time_of_start: Long = wire("timeOfStart", default=-1)
     time_of_end: Long = wire("timeOfEnd", default=-1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicQueueMappingInfo:
-    topic: str = wire("topic", default="")
-    scope: str = wire("scope", default="__global__")
-    total_queues: int = wire("totalQueues", default=0)
-    bname: str = wire("bname", default="")
-    epoch: Long = wire("epoch", default=0)
-    dirty: bool = wire("dirty", default=False)
-    curr_id_map: Mapping[int, int] = wire("currIdMap", default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,10 @@
-"""Where topics and clusters live, as a nameserver tells it."""
+"""Where the queues of a topic are, as a nameserver tells it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sprocketmq.protocol.bodies.mapping import TopicQueueMappingInfo
 from sprocketmq.protocol.fields import Long, wire
 
 
@@ -28,6 +27,19 @@ class BrokerData:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TopicQueueMappingInfo:
+    """Of a static topic: which logical queues a broker leads. `mapping` has the rest, which clients have no use for."""
+
+    topic: str = wire("topic", default="")
+    scope: str = wire("scope", default="__global__")
+    total_queues: int = wire("totalQueues", default=0)
+    bname: str = wire("bname", default="")
+    epoch: Long = wire("epoch", default=0)
+    dirty: bool = wire("dirty", default=False)
+    curr_id_map: Mapping[int, int] = wire("currIdMap", default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicRouteData:
     order_topic_conf: str | None = wire("orderTopicConf", default=None)
     queue_datas: tuple[QueueData, ...] = wire("queueDatas", default=())
@@ -36,21 +48,3 @@ class TopicRouteData:
     topic_queue_mapping_by_broker: Mapping[str, TopicQueueMappingInfo] = wire(
         "topicQueueMappingByBroker", default_factory=dict, omit_empty=True
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterInfo:
-    broker_addr_table: Mapping[str, BrokerData] = wire("brokerAddrTable", default_factory=dict)
-    cluster_addr_table: Mapping[str, frozenset[str]] = wire("clusterAddrTable", default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerMemberGroup:
-    cluster: str = wire("cluster", default="")
-    broker_name: str = wire("brokerName", default="")
-    broker_addrs: Mapping[Long, str] = wire("brokerAddrs", default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GetBrokerMemberGroupResponseBody:
-    broker_member_group: BrokerMemberGroup | None = wire("brokerMemberGroup", default=None)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.enums import TopicFilterType
 from sprocketmq.protocol.fields import wire
-
-PERM_INHERIT, PERM_WRITE, PERM_READ, PERM_PRIORITY = 1, 2, 4, 8
+from sprocketmq.protocol.permissions import PERM_INHERIT, PERM_READ, PERM_WRITE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,6 @@ import base64
 import math
 import re
 from collections.abc import Callable, Iterable
-from decimal import Decimal
 from json.encoder import encode_basestring_ascii
 from operator import itemgetter
 from typing import Any, Literal
@@ -151,6 +150,8 @@ def _double(value: float) -> str:
         return "null"
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
+    from decimal import Decimal  # large, and few doubles are out of that range
+
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     first, *rest = map(str, digits)
     return f"{'-' if sign else ''}{first}.{''.join(rest) or '0'}E{len(rest) + int(exponent)}"

@@ -8,7 +8,6 @@ millis    = since the first day of the current month, local time
 from __future__ import annotations
 
 import os
-import secrets
 import struct
 import threading
 import time
@@ -97,7 +96,7 @@ class UniqueIds:
 
     def _start(self) -> None:
         self._pid = os.getpid()
-        instance = secrets.randbits(32) if self._instance is None else self._instance
+        instance = int.from_bytes(os.urandom(4)) if self._instance is None else self._instance
         self._counter, self._lock = 0, threading.Lock()
         self._prefix = f"{self._address.hex().upper()}{self._pid & 0xFFFF:04X}{instance:08X}"
 

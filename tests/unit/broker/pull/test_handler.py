@@ -14,9 +14,9 @@ from sprocketmq.broker.pull.long_polling import _FEW_ENDED
 from sprocketmq.broker.tables.subscriptions import PropertyRule
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import ConnectionLost
-from sprocketmq.protocol.bodies.topic import PERM_READ
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
+from sprocketmq.protocol.permissions import PERM_READ
 from sprocketmq.protocol.record.properties import decode_properties
 
 SUSPEND, SUBSCRIPTION = 2, 4

@@ -9,7 +9,8 @@ from sprocketmq.client.admin.core import AdminCore
 from sprocketmq.client.errors import NoBroker
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.bodies.route import BrokerData, ClusterInfo
+from sprocketmq.protocol.bodies.cluster import ClusterInfo
+from sprocketmq.protocol.bodies.route import BrokerData
 
 
 def core(**clusters: str) -> AdminCore:

@@ -13,7 +13,8 @@ from sprocketmq.client.cluster.transport import NameServers
 from sprocketmq.client.errors import NoRoute, Offline, Unreachable
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.bodies.route import BrokerData, ClusterInfo, TopicRouteData
+from sprocketmq.protocol.bodies.cluster import ClusterInfo
+from sprocketmq.protocol.bodies.route import BrokerData, TopicRouteData
 from sprocketmq.protocol.command import Command
 
 ROUTE = RequestCode.GET_ROUTEINFO_BY_TOPIC

@@ -7,7 +7,7 @@ from tests.unit.client.fakes import route
 from sprocketmq.client.cluster.route import Route
 from sprocketmq.client.cluster.static_topics import in_logical_queue, leaders
 from sprocketmq.client.received import split_records
-from sprocketmq.protocol.bodies.mapping import TopicQueueMappingInfo
+from sprocketmq.protocol.bodies.route import TopicQueueMappingInfo
 from sprocketmq.protocol.record.record import Record, encode_record
 
 

@@ -8,8 +8,9 @@ import pytest
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.bodies.compressed_registration import decode_compressed, encode_compressed
 from sprocketmq.protocol.bodies.data_version import DataVersion
-from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper, TopicQueueMappingInfo
+from sprocketmq.protocol.bodies.mapping import TopicConfigAndMappingSerializeWrapper
 from sprocketmq.protocol.bodies.registration import RegisterBrokerBody
+from sprocketmq.protocol.bodies.route import TopicQueueMappingInfo
 from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.rocketmq_versions import V4_9_4, V5_0_0
 

@@ -15,7 +15,7 @@ from sprocketmq.protocol.bodies import decode, encode, encode_standard
 BODIES = json.loads((Path(__file__).parents[3] / "data" / "golden" / "json_bodies.json").read_text())
 MODULES = {
     "CheckClientRequestBody": "heartbeat",
-    "ClusterInfo": "route",
+    "ClusterInfo": "cluster",
     "ConsumeStats": "stats",
     "ConsumerConnection": "connections",
     "ConsumerRunningInfo": "running_info",
