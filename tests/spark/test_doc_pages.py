@@ -1,4 +1,4 @@
-"""What README and docs/spark.md print for Spark and for readers without it, run as it is printed."""
+"""What docs/quick-start.md and docs/spark.md print for Spark and for readers without it, run as it is printed."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def printed(source: str, folder: Path) -> str:
     return done.stdout
 
 
-def test_readme(tmp_path: Path) -> None:
+def test_quick_start(tmp_path: Path) -> None:
     with EmbeddedCluster(tmp_path / "data") as cluster:
         with Producer("readers", cluster.nameserver) as producer:
             producer.send(Message("orders", b"one", tag="paid"))
-        source = block("README.md", "pyspark").replace("127.0.0.1:9876", cluster.nameserver)
+        source = block("docs/quick-start.md", "pyspark").replace("127.0.0.1:9876", cluster.nameserver)
         shown = printed(source.replace("./sprocket-data/broker-a", str(tmp_path / "data" / "store")), tmp_path)
     assert re.search(r"paid\s*\|\s*1\|", shown), "of the topic"
     assert re.search(r"\|\s*orders\s*\|", shown), "of the log"

@@ -72,6 +72,13 @@ def shell_lines(page: str) -> list[str]:
     return [re.sub(r"\s+#.*", "", line) for line in lines]
 
 
+def test_readme_is_one_screen() -> None:
+    """What is beyond a picture, the first commands, the comparison and links is in docs/quick-start.md."""
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 65
+    assert text.count("![") == 1
+
+
 def test_readme_activates_before_its_first_command() -> None:
     lines = shell_lines("README.md")
     assert lines.index(". .venv/bin/activate") < min(at for at, line in enumerate(lines) if line.startswith("sprocket"))
