@@ -119,7 +119,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 
 lock: $(READY)
 	@$(COMPILE) --all-extras --upgrade pyproject.toml --output-file requirements.lock
-	@echo 'setuptools>=77' | $(COMPILE) --extra cli --extra broker --extra spark --constraint requirements.lock \
+	@echo 'setuptools>=77' | $(COMPILE) --extra cli --extra broker --extra dashboard --extra spark --constraint requirements.lock \
 		pyproject.toml - --output-file requirements-demo.lock
 
 clean:

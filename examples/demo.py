@@ -164,7 +164,7 @@ def next_steps() -> None:
         f"\nThe archive:   {OUTPUT / 'archive'}, Parquet files by topic and date"
         "\n\nNext, type:"
         "\n  . .venv/bin/activate"
-        "\n  sprocket up &"
+        "\n  sprocket up &                                  # and the console on http://127.0.0.1:8080"
         "\n  sprocket send orders 'one apple' --tag new"
         "\n  sprocket consume orders --group audit --from first -c 1"
         "\nREADME.md goes on from there.",

@@ -34,6 +34,14 @@ def test_the_demo_says_first_what_it_will_take() -> None:
     assert "GB" in said
 
 
+def test_the_demo_installs_what_the_readme_goes_on_with() -> None:
+    """Its environment is the one in which a newcomer types `sprocket up`, and opens the console."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    locked = set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "requirements-demo.lock").read_text(), re.MULTILINE))
+    wanted = [each for part in ("cli", "broker", "dashboard", "spark") for each in extras[part]]
+    assert {re.split(r"[<>=;\[ ]", each)[0].lower() for each in wanted} <= locked
+
+
 def test_an_index_page_has_what_it_needs() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["readme"] == "README.md"
