@@ -96,7 +96,7 @@ class MessageKinds:
         order.on_free = self.pops.polls.wake
         self.acks = PopAcks(settings, store, broker.topics, stats, clock, self.revive, order, answers)
         self.assignments = Assignments(
-            settings, broker.topics, broker.consumers, broker.registration, broker.client, broker.files,
+            settings, broker.topics, broker.groups, broker.consumers, broker.registration, broker.client, broker.files,
             store.layout.config,
         )  # fmt: skip
         self._jobs = [

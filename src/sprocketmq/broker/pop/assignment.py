@@ -15,6 +15,7 @@ from pathlib import Path
 from sprocketmq.broker.cluster.registration import Registration
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.group_members import ConsumerTable
+from sprocketmq.broker.tables.groups import GroupTable
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -50,13 +51,14 @@ ALL_QUEUES = -1
 
 class Assignments:
     def __init__(
-        self, settings: Settings, topics: TopicTable, consumers: ConsumerTable, registration: Registration,
-        client: RemotingClient, files: Files, folder: Path,
+        self, settings: Settings, topics: TopicTable, groups: GroupTable, consumers: ConsumerTable,
+        registration: Registration, client: RemotingClient, files: Files, folder: Path,
     ) -> None:  # fmt: skip
         self.modes: dict[str, dict[str, SetMessageRequestModeRequestBody]] = {}
         self.saver = Saver("request modes", self._take)
         self._settings = settings
         self._topics = topics
+        self._groups = groups
         self._consumers = consumers
         self._registration = registration
         self._client = client
@@ -94,6 +96,10 @@ class Assignments:
         body = codec.decode(SetMessageRequestModeRequestBody, request.body)
         if names.is_retry_topic(body.topic):
             raise RequestRefused(ResponseCode.NO_PERMISSION, "a retry topic is consumed as its group consumes")
+        if self._topics.get(body.topic) is None:
+            raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"no topic {body.topic}")
+        if self._groups.get(body.consumer_group, connection.peer) is None:
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"no group {body.consumer_group}")
         self.modes.setdefault(body.topic, {})[body.consumer_group] = body
         self.saver.changed()
         await self.saver.saved()

@@ -64,7 +64,9 @@ async def test_popped_queues_belong_to_everyone(broker: Broker, connect: Connect
 
 async def test_the_mode_outlives_a_restart(start_broker: StartBroker) -> None:
     broker = await start_broker()
-    await set_mode(Caller(broker), 3)
+    caller = Caller(broker)
+    await caller.send("T")
+    await set_mode(caller, 3)
     await broker.stop()
     again = await start_broker()
     assert again.kinds.assignments.modes["T"]["G"].pop_share_queue_num == 3
@@ -72,3 +74,12 @@ async def test_the_mode_outlives_a_restart(start_broker: StartBroker) -> None:
 
 async def test_a_retry_topic_has_no_mode_of_its_own(broker: Broker, caller: Caller) -> None:
     assert await set_mode(caller, 0, "%RETRY%G") == ResponseCode.NO_PERMISSION
+
+
+async def test_what_is_not_there_has_no_mode(start_broker: StartBroker) -> None:
+    broker = await start_broker(autoCreateSubscriptionGroup="false")
+    caller = Caller(broker)
+    assert await set_mode(caller, 0) == ResponseCode.TOPIC_NOT_EXIST
+    await caller.send("T")
+    assert await set_mode(caller, 0) == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
+    assert broker.kinds.assignments.modes == {}
