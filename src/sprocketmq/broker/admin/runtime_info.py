@@ -78,17 +78,17 @@ class FigureProcessors:
     def _puts_and_gets(self) -> dict[str, str]:
         stats = self._stats
         stats.add_up()
-        puts, gets = stats.broker_puts, stats.broker_gets
+        puts = stats.broker_puts
         mornings, times = stats.mornings, self._store.appender.times
         put, found, missed, transferred = (stats.rates.tps(which) for which in range(4))
         total = (found[0] + missed[0], found[1] + missed[1], found[2] + missed[2])
         return {
             "msgPutTotalYesterdayMorning": str(mornings.yesterday[0]),
             "msgPutTotalTodayMorning": str(mornings.today[0]),
-            "msgPutTotalTodayNow": str(puts.count),
+            "msgPutTotalTodayNow": str(stats.user_puts.count),
             "msgGetTotalYesterdayMorning": str(mornings.yesterday[1]),
             "msgGetTotalTodayMorning": str(mornings.today[1]),
-            "msgGetTotalTodayNow": str(gets.count),
+            "msgGetTotalTodayNow": str(stats.user_gets.count),
             "putMessageTimesTotal": str(self._store.appender.put_times),
             "putMessageFailedTimes": str(self._store.appender.failed_times),
             "putMessageSizeTotal": str(puts.size),
@@ -109,7 +109,7 @@ class FigureProcessors:
     def _log(self) -> dict[str, str]:
         store = self._store
         end = store.log.max_offset
-        return {
+        table = {
             "commitLogMinOffset": str(store.log.min_offset),
             "commitLogMaxOffset": str(end),
             "dispatchBehindBytes": str(end - store.dispatcher.dispatched_offset),
@@ -117,9 +117,11 @@ class FigureProcessors:
             "earliestMessageTimeStamp": str(store.reader.log_earliest_time()),
             "pageCacheLockTimeMills": "0",
             "remainTransientStoreBufferNumbs": str(0x7FFFFFFF),
-            "remainHowManyDataToCommit": size(end - store.flusher.committed_offset),
             "remainHowManyDataToFlush": size(end - store.flushed_offset),
         }
+        if store.config.transient_buffer:  # else nothing is committed apart from being flushed
+            table["remainHowManyDataToCommit"] = size(end - store.flusher.committed_offset)
+        return table
 
     def _disks(self) -> dict[str, str]:
         cleaner, folders = self._store.cleaner, self._store.layout.commit_log_dirs

@@ -95,11 +95,14 @@ class Stats:
         #: Totals of the broker, those of deleted topics too.
         self.broker_puts = Counter()
         self.broker_gets = Counter()
+        #: The same without topics of the system: what people have put and got.
+        self.user_puts = Counter()
+        self.user_gets = Counter()
         self._totals = {
             "BROKER_PUT_NUMS": self.broker_puts,
             "BROKER_GET_NUMS": self.broker_gets,
-            "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC": Counter(),
-            "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC": Counter(),
+            "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC": self.user_puts,
+            "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC": self.user_gets,
             "BROKER_CK_NUMS": Counter(),
             "BROKER_ACK_NUMS": Counter(),
         }
@@ -197,7 +200,7 @@ class Stats:
             if counter.history is not None:
                 counter.history.sample(tick)
         self.rates.sample(now, (self.broker_puts.count, self.found, self.missed, self.broker_gets.count))
-        self.mornings.note(today, (self.broker_puts.count, self.broker_gets.count))
+        self.mornings.note(today, (self.user_puts.count, self.user_gets.count))
 
     def _counters(self) -> Iterable[Counter | QueueCounters]:
         for table in (self.puts, self.gets):

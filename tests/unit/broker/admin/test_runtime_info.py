@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from tests.unit.broker.conftest import StartBroker
 from tests.unit.broker.support import START_MS, Caller, FakeClock
 
 from sprocketmq.broker.admin.runtime_info import duration, size
@@ -70,6 +71,25 @@ async def test_totals_by_morning(caller: Caller, broker: Broker) -> None:
     found = await figures(caller)
     assert [found[f"msgPutTotal{when}"] for when in ("YesterdayMorning", "TodayMorning", "TodayNow")] == ["1", "2", "3"]
     assert [found[f"msgGetTotal{when}"] for when in ("YesterdayMorning", "TodayMorning", "TodayNow")] == ["1", "1", "1"]
+
+
+async def test_totals_are_without_topics_of_the_system(caller: Caller) -> None:
+    """What traces and the broker's own bookkeeping put would hide how much people put."""
+    await caller.send("T")
+    await caller.send("RMQ_SYS_TRACE_TOPIC")
+    await caller.pull("T")
+    await caller.pull("RMQ_SYS_TRACE_TOPIC")
+    found = await figures(caller)
+    assert (found["msgPutTotalTodayNow"], found["msgGetTotalTodayNow"]) == ("1", "1")
+    assert found["putMessageTimesTotal"] == "2"
+
+
+@pytest.mark.parametrize("pool", ["true", "false"])
+async def test_what_is_not_committed_is_told_where_there_is_a_buffer(start_broker: StartBroker, pool: str) -> None:
+    broker = await start_broker(transientStorePoolEnable=pool)
+    caller = Caller(broker)
+    await caller.send("T")
+    assert ("remainHowManyDataToCommit" in await figures(caller)) is (pool == "true")
 
 
 async def test_other_parts_add_their_figures(caller: Caller, broker: Broker) -> None:
