@@ -38,7 +38,7 @@ def from_block(block: bytes, status: SendStatus, unique_key: str, queue: Message
     """From the ext fields as they came: the answer to every send is not worth a dict."""
     offset = queue_id = -1
     message_id, transaction_id, handle, region = "", None, None, None
-    p = block
+    p = block  # compiled, a pointer without bounds: the frame's decoder has checked the lengths in it
     at, end = 0, len(block)
     while at < end:
         length = i16(p, at)

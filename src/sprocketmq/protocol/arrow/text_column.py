@@ -27,6 +27,7 @@ class TextColumn:
         self.offsets = room(count * 4 + 4)
         self.data = room(size + 16)  # for put_near
         self.bits = room(count // 8 + 1) if nullable else None
+        # Compiled these are bare addresses, valid while the buffers above live: their memory does not move.
         self.o = pointer(self.offsets)
         self.p = pointer(self.data)
         put_le32(self.o, 0, 0)

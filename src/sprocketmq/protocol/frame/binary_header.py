@@ -27,7 +27,7 @@ _JSON_MIDDLE = b'},"flag":1,"language":"PYTHON","opaque":'
 def decode_block(block: bytes) -> dict[str, str]:
     """Of two fields with one key the later wins."""
     fields: dict[str, str] = {}
-    p = block
+    p = block  # compiled, a pointer without bounds: the frame's decoder has checked the lengths in it
     at, end = 0, len(block)
     while at < end:
         value_at = at + 6 + i16(p, at)
@@ -61,7 +61,7 @@ def put_block(p: Octets, at: int, pairs: list[bytes]) -> None:
 
 def encode_block(pairs: list[bytes]) -> bytes:
     out = blank(block_size(pairs))
-    p = out
+    p = out  # compiled, a pointer into new bytes: nobody has seen them yet, so they may still be written
     put_block(p, 0, pairs)
     return seal(out)
 

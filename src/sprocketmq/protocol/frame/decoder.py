@@ -210,7 +210,7 @@ def encode_frame(command: Command) -> bytes:
     if header_length > 0xFFFFFF:
         raise ValueError(f"header of {header_length} bytes")
     out = blank(8 + header_length + body_length)
-    p = out
+    p = out  # compiled, a pointer into new bytes: nobody has seen them yet, so they may still be written
     put_i32(p, 0, 4 + header_length + body_length)
     put_i32(p, 4, command.serialize_type << 24 | header_length)
     put(p, 8, header, 0, header_length)

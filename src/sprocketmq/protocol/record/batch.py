@@ -33,7 +33,7 @@ def encode_entry(flag: int, body: bytes, properties: bytes) -> bytes:
         raise ValueError(f"properties of {properties_length} bytes")
     size = 22 + body_length + properties_length
     out = blank(size)
-    p = out
+    p = out  # compiled, a pointer into new bytes: nobody has seen them yet, so they may still be written
     put_i32(p, 0, size)
     put_i32(p, 4, 0)
     put_i32(p, 8, 0)
@@ -48,7 +48,7 @@ def encode_entry(flag: int, body: bytes, properties: bytes) -> bytes:
 def decode_batch(body: bytes) -> list[tuple[int, bytes, bytes]]:
     """(flag, body, properties) of every message. Raises BodyError where the parts do not add up."""
     messages: list[tuple[int, bytes, bytes]] = []
-    p = body
+    p = body  # compiled, a pointer without bounds: `check_entry` goes before every read
     at, end = 0, len(body)
     while at < end:
         body_end = check_entry(p, at, end)

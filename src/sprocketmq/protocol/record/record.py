@@ -393,6 +393,7 @@ def read_at(p: Octets, at: int, end: int, layout: RecordParts, check_crc: bool) 
         kind = layout.check(p)
     if kind != WHOLE:
         raise BodyError(f"record at {at}: {REASONS.get(kind, 'blank')}")
+    # Compiled, most of these are C numbers: a constructor would make a Python object of each, as its argument.
     record = Record.__new__(Record)
     try:
         record.topic = text(p, layout.topic_at, layout.topic_end)

@@ -46,7 +46,7 @@ class FieldwiseRequest:
                 self.read_fields(command._ext_fields or {})
         except ValueError:
             raise CommandError(f"{self.title}: {self.names[self.last]} is not a number it can be") from None
-        # A bit for each field, in a C long: no set of names is made to find out that nothing is missing.
+        # A bit for each field, in a C int, so at most 31: no set of names is made to find out that nothing is missing.
         all_of_them = (1 << self.required) - 1
         if self.seen & all_of_them != all_of_them:
             missing = [self.names[number] for number in range(self.required) if not self.seen >> number & 1]

@@ -88,7 +88,7 @@ class SendFrames:
         extra = b"" if self._sign is None else self._signature(payload)
         size, length = self._head_bytes(payload, extra), len(body)
         out = blank(size + length)
-        p = out
+        p = out  # compiled, a pointer into new bytes: nobody has seen them yet, so they may still be written
         self._put_head(p, size, payload, extra, opaque, flag)
         put(p, size, body, 0, length)
         return seal(out)

@@ -24,7 +24,7 @@ class Ranges:
     """`bits` is None when no cell is null, `data` when the cells are lists or maps."""
 
     def __init__(self, bits: Any, offsets: Any, data: Any, shift: int, is_wide: bool) -> None:
-        self._kept = bits, offsets, data
+        self._kept = bits, offsets, data  # what is read through are bare addresses when compiled: these keep the memory
         self._has_nulls = bits is not None
         self._shift, self._is_wide = shift, is_wide
         self._b, self._o = readable(bits), readable(offsets)
@@ -48,7 +48,7 @@ class Numbers:
     """A column of int64."""
 
     def __init__(self, bits: Any, values: Any, shift: int) -> None:
-        self._kept = bits, values
+        self._kept = bits, values  # as above
         self._has_nulls = bits is not None
         self._shift = shift
         self._b, self._v = readable(bits), readable(values)

@@ -83,7 +83,7 @@ class Dispatcher:
         Stops after the last whole one, with `dispatched_offset` behind it, and says what is there instead: BLANK at
         the file's end, NO_MAGIC where nothing was written, or a kind of damage; WHOLE when `end` was reached.
         """
-        p: Pointer = pointer(view)
+        p: Pointer = pointer(view)  # without bounds when compiled: `locate` looks no further than `end`
         layout = self._layout
         kind = WHOLE
         self._last = None  # queues may have been forgotten since the walk before

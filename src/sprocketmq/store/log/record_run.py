@@ -27,7 +27,7 @@ class RecordRun:
 
     def measure(self, data: memoryview, commit_offset: int) -> int:
         """The length of the records that begin at `commit_offset` of the log, each checked with its checksums."""
-        p: Pointer = pointer(data)
+        p: Pointer = pointer(data)  # compiled without bounds: `locate` looks no further than `end`
         layout = self._layout
         at, end = 0, len(data)
         self.kind, self.size = WHOLE, 0

@@ -49,7 +49,7 @@ class QueueAgreement:
 
     def place(self, view: memoryview | None, first: int, end: int) -> None:
         self._view = view
-        self._p = pointer(view)
+        self._p = pointer(view)  # compiled a bare address, which only `_view` keeps valid
         self.first = first
         self.end = end
 
@@ -66,7 +66,7 @@ class IndexAgreement:
 
     def place(self, view: memoryview | None, count: int, begin_timestamp: int, is_last: bool) -> None:
         self._view = view
-        self._p = pointer(view)
+        self._p = pointer(view)  # compiled a bare address, which only `_view` keeps valid
         self.number = 1
         self.count = count
         self.begin_timestamp = begin_timestamp

@@ -83,7 +83,7 @@ class Gather:
 
         `codes` are the hashes of the tags wanted, None for all; `rule` is a RecordFilter or None.
         """
-        p: Pointer = pointer(entries)
+        p: Pointer = pointer(entries)  # `entries`, an argument, outlives the loop
         self.next_offset = queue_offset
         while at < end:
             commit_offset = i64(p, at)
@@ -185,7 +185,7 @@ class Gather:
         spans: Octets = self._spans
         at, length = 0, len(head)
         out = blank(length + self.size)
-        p = out
+        p = out  # compiled, a pointer into new bytes: nobody has seen them yet, so they may still be written
         put(p, 0, head, 0, length)
         while at < self._spans_end:
             start, end = i64(spans, at + 8), i64(spans, at + 16)
