@@ -257,6 +257,7 @@ class Appender:
         if is_queued(sys_flag):
             cursor.next_offset += 1
         self.position = at + size
+        # The flush thread syncs up to here. It needs the GIL to look, so it never sees the offset of half a record.
         self.wrote_offset = commit_offset + size
         if self.inline:
             self.dispatch(
