@@ -1,4 +1,4 @@
-# The C types of admitted.py.
+# The C types of admitted_topics.py.
 from sprocketmq.broker.metrics.counter cimport LargeMessages
 
 import cython
