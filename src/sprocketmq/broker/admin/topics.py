@@ -6,6 +6,8 @@ the offsets that groups have in it, and what POP keeps for it; its messages stay
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sprocketmq.broker.admin.attributes import TOPIC_ATTRIBUTES, altered, parse
 from sprocketmq.broker.cluster.registration import Registration
 from sprocketmq.broker.metrics.stats import Stats
@@ -108,17 +110,7 @@ class TopicProcessors:
             raise _refused(f"{config.perm} is no permission: 4 readable, 2 writable, 1 inherited, added up")
         known = self._topics.get(config.topic_name)
         current = None if known is None else known.attributes
-        attributes = altered(TOPIC_ATTRIBUTES, current, config.attributes)
-        return TopicConfig(
-            topic_name=config.topic_name,
-            read_queue_nums=config.read_queue_nums,
-            write_queue_nums=config.write_queue_nums,
-            perm=config.perm,
-            topic_filter_type=config.topic_filter_type,
-            topic_sys_flag=config.topic_sys_flag,
-            order=config.order,
-            attributes=attributes,
-        )
+        return replace(config, attributes=altered(TOPIC_ATTRIBUTES, current, config.attributes))
 
     def _check_name(self, topic: str) -> None:
         fault = names.topic_fault(topic)
