@@ -44,7 +44,7 @@ LOCAL_HOST = bytes([127, 0, 0, 1]) + (10911).to_bytes(4, "big")
 
 _log = logging.getLogger("sprocketmq.store.store")
 #: A disk that has not answered for so long is as good as dead.
-_DISK_SECONDS = 1.0
+DISK_SECONDS = 1.0
 
 
 class MessageStore:
@@ -295,7 +295,7 @@ class MessageStore:
 
     def disk_answers(self) -> bool:
         """Whether what is written can be thought to last: no sync has failed, and none waits for long."""
-        return self.failure is None and not self.flusher.hangs(_DISK_SECONDS)
+        return self.failure is None and not self.flusher.hangs(DISK_SECONDS)
 
     @property
     def checkpoint(self) -> Checkpoint:

@@ -53,14 +53,6 @@ class Script(Protocol):
     def seen(self) -> object: ...
 
 
-async def _now(change: Callable[..., object], *arguments: object) -> None:
-    change(*arguments)
-
-
-def _step(change: Callable[..., object], *arguments: object) -> Step:
-    return lambda: _now(change, *arguments)
-
-
 class Epochs:
     """The log ends at 9000 in the end; what was cut begins anew at the same place, by another master."""
 
@@ -73,9 +65,9 @@ class Epochs:
     def steps(self) -> list[Step]:
         store = self._store
         return [
-            _step(store.lead, 1, 0), _step(store.add, Epoch(2, 3000)), _step(store.add, Epoch(3, 5000)),
-            _step(store.cut, 4000), _step(store.add, Epoch(4, 4000)), _step(store.expire, 3500),
-            _step(store.cut, 4000), _step(store.lead, 6, 4100),
+            lambda: store.lead(1, 0, 0), lambda: store.add(Epoch(2, 3000)), lambda: store.add(Epoch(3, 5000)),
+            lambda: store.cut(4000), lambda: store.add(Epoch(4, 4000)), lambda: store.lead(5, 3500, 4000),
+            lambda: store.cut(4000), lambda: store.lead(6, 3500, 4100),
         ]  # fmt: skip
 
     def seen(self) -> object:
@@ -129,7 +121,7 @@ class Note:
         return
 
     def steps(self) -> list[Step]:
-        return [_step(self._note.write)]
+        return [self._note.write]
 
     def seen(self) -> object:
         return self._later.changed()

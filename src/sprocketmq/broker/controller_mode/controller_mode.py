@@ -59,6 +59,8 @@ class ControllerMode:
         self._broker = broker
         self._replication = replication
         self._epoch = 0
+        #: The epoch that this broker has begun as its master, and is the master of, or fenced.
+        self._reigns_in: int | None = None
         self._leased_until: float | None = None
         path = Path(config.store_path_broker_identity or root / FILE_NAME)
         self._identity = Identity(
@@ -144,7 +146,7 @@ class ControllerMode:
         if reign is None:
             self._beat()
             reign = await self._elect()
-        self._obey(reign)
+        await self._obey(reign)
 
     def _begin_beats(self) -> None:
         if not self._beats.running:
@@ -195,29 +197,25 @@ class ControllerMode:
                 return  # and be fenced when the lease ends
             if reign.lease_ms:
                 self._leased_until = began + reign.lease_ms / 1000
-        self._obey(reign)
+        await self._obey(reign)
 
     def role_changed(self, _connection: Connection, request: Command) -> Reply:
         """The controller's notice of an election. Anyone could send it, so it is a reason to ask, and nothing more."""
         self._look_now.set()
         return None if request.is_oneway else request.reply()
 
-    def _obey(self, reign: Reign) -> None:
+    async def _obey(self, reign: Reign) -> None:
         if reign.epoch < self._epoch:
             return
         if reign.master_id == self._replication.broker_id:
-            self._be_master(reign)
+            await self._be_master(reign)
         else:
             self._be_slave(reign)
 
-    def _be_master(self, reign: Reign) -> None:
+    async def _be_master(self, reign: Reign) -> None:
         current = self._broker.roles.current
-        if reign.epoch > self._epoch or current.is_slave or self._replication.in_sync.broker_id < 0:
-            self._epoch = reign.epoch
-            self._leased_until = None
-            self._replication.lead(reign.epoch, reign.members, reign.set_epoch)
-            self._broker.set_state_version(reign.epoch)
-            events.info("is the master", epoch=reign.epoch, log_end=self._broker.store.log.max_offset)
+        if reign.epoch != self._reigns_in:
+            await self._begin_reign(reign)
         else:
             self._replication.in_sync.adopt(reign.members, reign.set_epoch)
         self._become(Standing(role=Role.MASTER, broker_id=MASTER_ID, epoch=reign.epoch, synchronous=True))
@@ -225,10 +223,27 @@ class ControllerMode:
             self._broker.adopt_topics()
         self._set_changes.reign(reign.epoch)
 
+    async def _begin_reign(self, reign: Reign) -> None:
+        """Until its epoch is on disk it copies nothing and takes nothing: the epoch begins where the log ends."""
+        self._epoch, self._reigns_in = reign.epoch, None
+        self._leased_until = None
+        self._fence()
+        await self._replication.lead(reign.epoch, reign.members, reign.set_epoch)
+        self._reigns_in = reign.epoch
+        self._look_now.set()  # for a lease; and where the disk was slow, another may reign already
+        self._broker.set_state_version(reign.epoch)
+        events.info("is the master", epoch=reign.epoch, log_end=self._broker.store.log.max_offset)
+
+    def _fence(self) -> None:
+        """Its replicas are let go, so that it must not ask to be the only one in the set."""
+        current = self._broker.roles.current
+        self._set_changes.reign(None)
+        self._become(Standing(role=Role.FENCED, broker_id=current.broker_id, epoch=current.epoch))
+
     def _be_slave(self, reign: Reign) -> None:
         current = self._broker.roles.current
         self._set_changes.reign(None)
-        self._leased_until = None
+        self._leased_until = self._reigns_in = None
         same = current.is_slave and current.epoch == reign.epoch and current.master_address == reign.master_address
         if not same:
             self._epoch = reign.epoch
@@ -272,7 +287,7 @@ class ControllerMode:
     def _beat(self) -> None:
         if self._broker.store.has_failed():
             self._boot_note.spoil()
-        if not self._broker.store.disk_answers():
+        if not self._broker.store.disk_answers() or self._replication.epochs.hangs():
             return
         broker, config = self._broker, self._broker.settings.current
         last = self._replication.epochs.list.last
@@ -296,8 +311,7 @@ class ControllerMode:
             return
         if asyncio.get_running_loop().time() > self._leased_until:
             events.warning("lease not renewed; fenced", epoch=current.epoch)
-            self._set_changes.reign(None)  # its replicas are let go: it must not ask to be the only one
-            self._become(Standing(role=Role.FENCED, broker_id=MASTER_ID, epoch=current.epoch))
+            self._fence()
             self._look_now.set()
 
     def _lost_touch(self) -> None:

@@ -47,7 +47,7 @@ class AutoSwitchReplication:
         self.slave = Slave(
             broker.settings, broker.store, replica, broker.roles, log_comparison, broker.acks, self._make_stream
         )
-        replica.on_anew.append(lambda: self.epochs.cut(0))
+        replica.on_anew.append(self.epochs.forget)
         replica.on_cut.append(lambda _end: broker.offsets.clamp(broker.store.max_offset))
 
     def _make_link(self, owner: LinkOwner) -> SlaveLink:
@@ -75,18 +75,17 @@ class AutoSwitchReplication:
             max_offset=end,
         )
 
-    def lead(self, epoch: int, members: Iterable[int], set_epoch: int) -> None:
-        """Call before this broker becomes, or stays, the master of an epoch."""
+    async def lead(self, epoch: int, members: Iterable[int], set_epoch: int) -> None:
+        """Call before this broker becomes, or stays, the master of an epoch; it is fenced, so that its log rests."""
         if self.slave.stream is not None:  # first: what the old master still sends is nobody's now
             self.slave.stream.close("this broker is the master now")
         self._replica.take_over()
-        self.epochs.expire(self._store.log.min_offset)
-        end = self._store.log.max_offset
-        last = self.epochs.list.last
+        log, last = self._store.log, self.epochs.list.last
+        begin = log.max_offset
         if last is None or last.epoch != epoch:
-            self.epochs.lead(epoch, end)
-        self.in_sync.begin(
-            self.broker_id, members, set_epoch, end if last is None or last.epoch != epoch else last.start
-        )
+            await self.epochs.lead(epoch, log.min_offset, begin)
+        else:
+            begin = last.start  # a restart in its own epoch goes on in it
+        self.in_sync.begin(self.broker_id, members, set_epoch, begin)
         self._store.readable.limit(self.in_sync.offset)
         self._replica.dispatch()  # what the old master brought home must be found before anything is delivered

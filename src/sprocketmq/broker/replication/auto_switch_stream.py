@@ -3,7 +3,8 @@
     handshake -> the master's epochs -> [cut what the master does not have] -> report -> frames and reports
 
 The newest epoch that both logs have was written by one master: up to its end in the shorter of them they are the same,
-and what is behind that here is nobody's. It is cut, durably, before the first report: a report is a promise.
+and what is behind that here is nobody's. It is cut, durably, before the first report: a report is a promise. Nor are
+bytes of a new epoch written before the epoch is on disk. While the epochs are saved, what the master says is held.
 
 A log whose epochs are all older than its master's oldest shares nothing that the master still has. It begins anew;
 RocketMQ's slave asks again every two seconds, for ever.
@@ -11,7 +12,10 @@ RocketMQ's slave asks again every two seconds, for ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 from sprocketmq.broker.replication.epoch_store import EpochStore
 from sprocketmq.broker.replication.slave_stream import SlaveStream
@@ -43,6 +47,8 @@ class AutoSwitchStream(SlaveStream):
         self._handshake = handshake
         self._agreed = False
         self._messages = MasterDecoder()
+        self._held: deque[EpochFrame | HandshakeAnswer] = deque()
+        self._saving: asyncio.Future[None] | None = None
 
     def report(self, *, always: bool = False) -> None:
         if self._agreed:
@@ -54,12 +60,38 @@ class AutoSwitchStream(SlaveStream):
         return encode_report(log_end)
 
     def _hear(self, data: bytes) -> None:
-        for message in self._messages.feed(data):
+        self._held.extend(self._messages.feed(data))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while self._held and self._saving is None:
+            message = self._held.popleft()
             if isinstance(message, EpochFrame):
                 self._take_frame(message)
             elif not self._agreed:  # a handshake that was repeated is answered twice
                 self._agree(message)
         self._replica.check_dispatched()
+
+    def _after(self, saving: Awaitable[None], then: Callable[[], object]) -> None:
+        """Go on when the epochs are on disk."""
+        self._saving = asyncio.ensure_future(saving)
+        self._saving.add_done_callback(partial(self._saved, then))
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def _saved(self, then: Callable[[], object], saving: asyncio.Future[None]) -> None:
+        self._saving = None
+        if not self.closed.done():
+            self._try(partial(self._resume, then, saving))
+        elif not saving.cancelled():
+            saving.exception()  # seen; the next connection tries again
+
+    def _resume(self, then: Callable[[], object], saving: asyncio.Future[None]) -> None:
+        saving.result()
+        then()
+        self._go_on()
+        if self._saving is None and self._transport is not None:
+            self._transport.resume_reading()
 
     def _agree(self, answer: HandshakeAnswer) -> None:
         theirs, end = EpochList(answer.epochs), self._replica.end_offset
@@ -68,7 +100,9 @@ class AutoSwitchStream(SlaveStream):
             point = self._without_common_epoch(end, theirs, answer.log_end)
         if point < self._replica.end_offset:
             self._cut(point)
-        self._epochs.cut(self._first_unshared(theirs, point))
+        self._after(self._epochs.cut(self._first_unshared(theirs, point)), self._begin_to_follow)
+
+    def _begin_to_follow(self) -> None:
         self._agreed = True
         self.report(always=True)
 
@@ -105,7 +139,11 @@ class AutoSwitchStream(SlaveStream):
             raise FrameError("the log came before the handshake")
         last = self._epochs.list.last
         if frame.body and (last is None or frame.epoch.epoch > last.epoch):
-            self._epochs.add(frame.epoch)
+            self._after(self._epochs.add(frame.epoch), lambda: self._take_log(frame))
+        else:
+            self._take_log(frame)
+
+    def _take_log(self, frame: EpochFrame) -> None:
         confirmed = max(frame.confirm_offset, self._store.readable.confirm_offset or 0)
         self._store.readable.limit(confirmed)
         if frame.offset >= 0:

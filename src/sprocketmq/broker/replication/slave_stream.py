@@ -49,11 +49,14 @@ class SlaveStream(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.read_at = asyncio.get_running_loop().time()
-        if self.closed.done():
-            return
+        if not self.closed.done():
+            self._try(lambda: self._hear(data))
+
+    def _try(self, work: Callable[[], object]) -> None:
+        """Do what the master's bytes ask for, and tell what is here then. What is wrong ends the connection."""
         try:
-            self._hear(data)
-        except (FrameError, SprocketError) as error:
+            work()
+        except (SprocketError, OSError) as error:
             events.error("replication stopped", error, log_end=self._replica.end_offset)
             self.close(str(error))
             return

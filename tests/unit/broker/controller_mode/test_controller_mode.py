@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fault.held_disk import HeldDisk
 from tests.unit.broker.controller_mode.conftest import StartBroker, until
 from tests.unit.broker.support import Caller, bodies, fields, make_broker
 
@@ -186,6 +187,38 @@ async def test_a_fenced_master_asks_for_no_set(start_broker: StartBroker, monkey
     assert set(asked) == {RequestCode.CONTROLLER_GET_REPLICA_INFO}
 
 
+async def test_a_new_master_reigns_when_its_epoch_is_on_disk(start_broker: StartBroker, tmp_path: Path) -> None:
+    """Until then it takes nothing, and after a while it is not heard of either: another may reign. Readers go on."""
+    disk = HeldDisk(tmp_path / "two" / "epochFileCheckpoint.tmp")
+    master = await start_broker("one", controllerHeartBeatTimeoutMills="1500")
+    slave = await start_broker("two", files=disk)
+    await whole(master, 1, 2)
+    assert (await Caller(master).send(body=b"first")).code == ResponseCode.SUCCESS
+    assert await read(slave, 1) == [b"first"]
+    mode, epochs = slave.controller_mode, replication(slave).epochs
+    assert mode is not None
+    beats: list[object] = []
+    disk.synced_by_loop.clear()
+    disk.going.clear()
+    try:
+        await master.stop()
+        await until(disk.waiting.is_set)
+        assert slave.roles.current.role is Role.FENCED
+        assert (await Caller(slave).send()).code == ResponseCode.SYSTEM_BUSY
+        assert await read(slave, 1) == [b"first"]
+        await until(epochs.hangs)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(mode.controllers, "beat", beats.append)
+            mode._beat()
+        assert beats == []
+    finally:
+        disk.going.set()
+    await until(lambda: slave.roles.current.is_master)
+    assert (await Caller(slave).send(body=b"second")).code == ResponseCode.SUCCESS
+    assert await read(slave, 2) == [b"first", b"second"]
+    assert [path.name for path in disk.synced_by_loop if path.name.startswith("epochFile")] == []
+
+
 async def test_a_slave_that_is_gone_holds_up_nobody(start_broker: StartBroker) -> None:
     master, slave = await pair(start_broker)
     await slave.stop()
@@ -231,7 +264,7 @@ async def test_a_replica_keeps_the_epochs_that_its_master_no_longer_has(start_br
     again = await start_broker("one")
     await whole(slave, 1, 2)
     await again.stop()
-    replication(slave).epochs.expire(shared.start)
+    await replication(slave).epochs._begin(lambda epochs: epochs.expire(shared.start))
     once_more = await start_broker("one")
     await whole(slave, 1, 2)
     assert replication(once_more).epochs.list.all == (old, shared)
@@ -248,7 +281,7 @@ async def test_a_replica_whose_only_epoch_is_gone_at_its_master_begins_anew(
     for _ in range(30):
         assert (await Caller(slave).send(body=bytes(90_000))).code == ResponseCode.SUCCESS
     slave.store.log.remove_first()
-    replication(slave).epochs.expire(slave.store.log.min_offset)
+    await replication(slave).epochs._begin(lambda epochs: epochs.expire(slave.store.log.min_offset))
     left = slave.store.log.min_offset
     assert [each.epoch for each in replication(slave).epochs.list] == [2]
     await write_alone(tmp_path / "one", left)

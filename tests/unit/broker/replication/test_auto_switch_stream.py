@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from pathlib import Path
 
 import pytest
+from tests.fault.held_disk import HeldDisk
+from tests.unit.broker.replication.support import until
 from tests.unit.store.support import open_store, put
 
 from sprocketmq.broker.replication.auto_switch_stream import AutoSwitchStream
@@ -31,7 +34,7 @@ class Wire(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.said: list[Handshake | SlaveReport] = []
-        self.aborted = False
+        self.aborted = self.paused = False
         self._decoder = SlaveDecoder()
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -39,6 +42,12 @@ class Wire(asyncio.Transport):
 
     def abort(self) -> None:
         self.aborted = True
+
+    def pause_reading(self) -> None:
+        self.paused = True
+
+    def resume_reading(self) -> None:
+        self.paused = False
 
 
 class Connected:
@@ -50,8 +59,8 @@ class Connected:
         for _ in range(10):
             assert put(self.store, body=b"x" * 100).ok
             self.ends.append(self.store.log.max_offset)
-        self.epochs = EpochStore(Disk(), root / FILE_NAME)
-        self.epochs.add(MINE)
+        self.disk = HeldDisk(root)
+        self.epochs = EpochStore(self.disk, root / FILE_NAME)
         self.replica = Replica(self.store, Disk())
         self.stream = AutoSwitchStream(
             self.replica, lambda: self.replica.end_offset, self.store, self.epochs, HANDSHAKE
@@ -59,10 +68,18 @@ class Connected:
         self.wire = Wire()
         self.stream.connection_made(self.wire)
 
+    def frame(self, number: int, epoch: Epoch) -> bytes:
+        """The message after so many of these, as another master's log has it."""
+        offset = self.ends[number - 1]
+        body = bytes(self.replica.slice_at(offset, self.ends[number] - offset) or b"")
+        return encode_frame_header(offset, len(body), epoch, offset) + body
+
 
 @pytest.fixture
 async def connected(tmp_path: Path) -> Connected:
-    return Connected(tmp_path)
+    connected = Connected(tmp_path)
+    await connected.epochs.add(MINE)
+    return connected
 
 
 async def test_a_log_is_not_reported_before_it_is_known_what_of_it_is_the_masters(connected: Connected) -> None:
@@ -75,6 +92,7 @@ async def test_a_log_is_not_reported_before_it_is_known_what_of_it_is_the_master
 async def test_the_first_report_is_of_what_both_have(connected: Connected) -> None:
     shared = connected.ends[5]
     connected.stream.data_received(encode_answer(connected.ends[9], [MINE, Epoch(2, shared)]))
+    await until(lambda: len(connected.wire.said) == 2)
     assert connected.wire.said == [HANDSHAKE, SlaveReport(shared)]
     assert connected.store.log.max_offset == shared
     assert connected.epochs.list.all == (MINE,)
@@ -87,4 +105,80 @@ async def test_the_log_does_not_come_before_the_handshake(connected: Connected) 
     assert connected.wire.aborted
     assert connected.wire.said == [HANDSHAKE]
     assert connected.store.log.max_offset == end
+    assert connected.epochs.list.all == (MINE,)
+
+
+async def test_a_cut_is_reported_when_the_epochs_are_on_disk(connected: Connected) -> None:
+    """The epoch that only this log has is gone from the file first; what follows is held, and the loop is not."""
+    shared = connected.ends[5]
+    await connected.epochs.add(Epoch(2, connected.ends[7]))
+    frame = connected.frame(6, Epoch(3, shared))
+    connected.disk.going.clear()
+    try:
+        connected.stream.data_received(encode_answer(shared, [MINE, Epoch(3, shared)]) + frame)
+        await until(connected.disk.waiting.is_set)
+        connected.stream.report(always=True)
+        assert connected.wire.said == [HANDSHAKE, HANDSHAKE]
+        assert connected.wire.paused
+        assert connected.store.log.max_offset == shared
+    finally:
+        connected.disk.going.set()
+    await until(lambda: not connected.wire.paused)
+    assert connected.wire.said[2:] == [SlaveReport(shared), SlaveReport(connected.ends[6])]
+    assert connected.epochs.list.all == (MINE, Epoch(3, shared))
+    assert connected.disk.synced_by_loop == []
+
+
+async def test_bytes_of_an_epoch_come_after_it(connected: Connected) -> None:
+    shared = connected.ends[5]
+    frames = [connected.frame(number, Epoch(2, shared)) for number in (6, 7)]
+    connected.stream.data_received(encode_answer(shared, [MINE, Epoch(2, shared)]))
+    await until(lambda: len(connected.wire.said) == 2)
+    connected.disk.going.clear()
+    try:
+        connected.stream.data_received(frames[0])
+        await until(connected.disk.waiting.is_set)
+        connected.stream.data_received(frames[1])
+        assert connected.store.log.max_offset == shared
+    finally:
+        connected.disk.going.set()
+    await until(lambda: connected.wire.said[-1] == SlaveReport(connected.ends[7]))
+    assert connected.store.log.max_offset == connected.ends[7]
+    assert connected.disk.synced_by_loop == []
+
+
+async def test_what_was_held_is_nobodys_when_the_stream_is_closed(connected: Connected) -> None:
+    """This broker may be the master by the time its disk answers."""
+    shared = connected.ends[5]
+    frame = connected.frame(6, Epoch(2, shared))
+    connected.stream.data_received(encode_answer(shared, [MINE, Epoch(2, shared)]))
+    await until(lambda: len(connected.wire.said) == 2)
+    connected.disk.going.clear()
+    try:
+        connected.stream.data_received(frame)
+        await until(connected.disk.waiting.is_set)
+        connected.stream.close("this broker is the master now")
+    finally:
+        connected.disk.going.set()
+    await connected.epochs.lead(3, 0, connected.store.log.max_offset)  # after all that was begun before
+    assert connected.store.log.max_offset == shared
+    assert connected.epochs.list.all == (MINE, Epoch(3, shared))
+    assert len(connected.wire.said) == 2
+
+
+async def test_an_epoch_that_cannot_be_kept_ends_the_stream(
+    connected: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = connected.ends[5]
+    frame = connected.frame(6, Epoch(2, shared))
+    connected.stream.data_received(encode_answer(shared, [MINE, Epoch(2, shared)]))
+    await until(lambda: len(connected.wire.said) == 2)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(connected.disk, "write_bytes", full)
+    connected.stream.data_received(frame)
+    await until(lambda: connected.wire.aborted)
+    assert connected.store.log.max_offset == shared
     assert connected.epochs.list.all == (MINE,)
