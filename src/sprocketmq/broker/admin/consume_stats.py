@@ -70,16 +70,23 @@ class ProgressProcessors:
     def of_group(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(GetConsumeStatsRequestHeader, request.ext_fields)
         group = header.consumer_group
-        asked = [topic for topic in (header.topic_list or header.topic or "").split(";") if topic]
         table: dict[MessageQueue, OffsetWrapper] = {}
         tps = 0.0
-        for name in asked or sorted(self._offsets.topics_of(group)):
+        for name in self._asked_for(header):
             config = self._topics.get(name)
-            if config is not None and self._still_wants(group, name):
+            if config is not None:
                 stats = self._stats_of(group, config)
                 table |= stats.offset_table
                 tps += stats.consume_tps
         return request.reply(body=codec.encode(ConsumeStats(offset_table=table, consume_tps=tps)))
+
+    def _asked_for(self, header: GetConsumeStatsRequestHeader) -> list[str]:
+        """Who lists topics hears of them all; else of those that the group consumes now."""
+        if listed := [topic for topic in (header.topic_list or "").split(";") if topic]:
+            return listed
+        group = header.consumer_group
+        topics = [header.topic] if header.topic else sorted(self._offsets.topics_of(group))
+        return [topic for topic in topics if self._still_wants(group, topic)]
 
     def _stats_of(self, group: str, topic: TopicConfig) -> ConsumeStats:
         return self._lag.of(group, topic, self._settings.current.broker_name)
@@ -127,12 +134,12 @@ class ProgressProcessors:
     def _span(self, group: str, topic: str, queue_id: int) -> QueueTimeSpan | None:
         """The times of a queue's first and last message and of what the group has consumed.
 
-        None for a queue without messages, and for one of which the group has committed nothing.
+        None for a queue without messages.
         """
         low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
-        committed = self._offsets.query(group, topic, queue_id)
-        if high <= low or committed is None:
+        if high <= low:
             return None
+        committed = self._offsets.query(group, topic, queue_id) or low
         first = self._time(topic, queue_id, low)
         delay = 0
         if committed < high:

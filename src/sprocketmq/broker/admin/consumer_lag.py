@@ -1,8 +1,8 @@
 """How far a group has come in a topic, queue by queue.
 
-A queue in which the group has committed nothing has no lag that anyone knows: it is left out, save when the queue is
-empty, where there is nothing to lag behind. In a static topic its commit may be in the queue of another broker: there
-it is told as -1, and tools look further.
+A queue in which the group has committed nothing is all before it: a consumer that hangs in the first message it was
+given commits nothing, and that is the lag to be seen. In a static topic its commit may be in the queue of another
+broker: there it is told as -1, and tools look further.
 """
 
 from __future__ import annotations
@@ -29,22 +29,17 @@ class Lag:
 
     def of(self, group: str, topic: TopicConfig, broker_name: str) -> ConsumeStats:
         name = topic.topic_name
-        table = {}
-        for queue_id in range(topic.read_queue_nums):
-            wrapper = self._queue(group, name, queue_id)
-            if wrapper is not None:
-                table[MessageQueue(name, broker_name, queue_id)] = wrapper
+        every = range(topic.read_queue_nums)
+        table = {MessageQueue(name, broker_name, queue_id): self._queue(group, name, queue_id) for queue_id in every}
         tps = self._stats.tps("GROUP_GET_NUMS", f"{name}{SEPARATOR}{group}")
         return ConsumeStats(offset_table=table, consume_tps=tps)
 
-    def _queue(self, group: str, topic: str, queue_id: int) -> OffsetWrapper | None:
+    def _queue(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
         end = self._store.max_offset(topic, queue_id)
         committed = self._offsets.query(group, topic, queue_id)
         if committed is None and topic in self._static_topics:
             return OffsetWrapper(broker_offset=end, consumer_offset=-1, pull_offset=-1, last_timestamp=0)
-        if committed is None and end > 0:
-            return None
-        at = committed or 0
+        at = self._store.min_offset(topic, queue_id) if committed is None else committed
         pulled = self._offsets.pulled.get(f"{topic}{SEPARATOR}{group}", {}).get(queue_id, at)
         stored = self._store.reader.message_store_timestamp(topic, queue_id, at - 1) if at > 0 else 0
         return OffsetWrapper(

@@ -155,16 +155,17 @@ class OffsetAdminProcessors:
         source, target = header.src_group, header.dest_group
         topics = {header.topic} if header.topic else self._offsets.topics_of(source)
         for topic in sorted(topics):
-            if self._topics.get(topic) is not None and (header.offline or self._may_take(target, topic)):
+            if self._topics.get(topic) is not None and (header.offline or self._still_wants(source, topic)):
                 for queue_id, offset in self._offsets.queues(source, topic).items():
                     self._offsets.commit(target, topic, queue_id, offset)
                 events.info("offsets cloned", source=source, group=target, topic=topic, peer=connection.peer)
         self._offsets.saver.soon()
         return request.reply()
 
-    def _may_take(self, group: str, topic: str) -> bool:
+    def _still_wants(self, group: str, topic: str) -> bool:
+        """The offsets that a group that is online has in a topic it subscribes to no more are of no use to anybody."""
         online = self._consumers.get(group)
-        return online is None or topic in online.subscriptions
+        return online is None or not online.subscriptions or topic in online.subscriptions
 
     def correction(self, _connection: Connection, request: Command) -> Reply:
         """Per queue the least offset of all groups but some; where that is beyond `compareGroup`'s, none."""

@@ -33,12 +33,13 @@ async def test_lag_by_queue(caller: Caller) -> None:
     assert found.consume_tps > 0
 
 
-async def test_lag_that_nobody_knows_is_not_told(caller: Caller, broker: Broker) -> None:
+async def test_a_queue_without_a_commit_is_all_before_the_group(caller: Caller, broker: Broker) -> None:
+    """So it is when a consumer hangs in the first message that it was given."""
     await caller.send("T", queue_id=0)
     await caller.send("T", queue_id=1)
     broker.offsets.commit("G", "T", 0, 1)
     found = await stats(caller)
-    assert queue(1) not in found.offset_table
+    assert found.offset_table[queue(1)] == OffsetWrapper(broker_offset=1)
     assert found.offset_table[queue(2)] == OffsetWrapper()  # it is empty: there is nothing to lag behind
     assert (await caller(RequestCode.GET_CONSUME_STATS, consumerGroup="unknown")).body == (
         b'{"consumeTps":0.0,"offsetTable":{}}'
@@ -60,6 +61,8 @@ async def test_a_group_that_is_online_has_left_what_it_does_not_subscribe_to(cal
         broker.offsets.commit("G", topic, 0, 1)
     await caller.heartbeat("G", "c1", wants("A"))
     assert {q.topic for q in (await stats(caller)).offset_table} == {"A"}
+    assert {q.topic for q in (await stats(caller, topic="B")).offset_table} == set()
+    assert {q.topic for q in (await stats(caller, topicList="B")).offset_table} == {"B"}, "listed"
 
 
 async def test_tools_do_not_consume(caller: Caller, broker: Broker) -> None:
@@ -94,10 +97,11 @@ async def test_time_spans(caller: Caller, broker: Broker, clock: FakeClock) -> N
         clock.now += 10
     broker.offsets.commit("G", "T", 0, 2)
     answer = await caller(RequestCode.QUERY_CONSUME_TIME_SPAN, topic="T", group="G")
-    (first,) = codec.decode(QueryConsumeTimeSpanBody, answer.body).consume_time_span_set
+    first, second = codec.decode(QueryConsumeTimeSpanBody, answer.body).consume_time_span_set
     assert (first.min_time_stamp, first.max_time_stamp) == (START_MS, START_MS + 20)
     assert (first.consume_time_stamp, first.delay_time) == (START_MS + 10, 10)
-    assert first.message_queue == queue(0)  # of the second queue nobody knows
+    assert first.message_queue == queue(0)
+    assert (second.consume_time_stamp, second.delay_time) == (START_MS, 30), "nothing of it was committed"
     unknown = await caller(RequestCode.QUERY_CONSUME_TIME_SPAN, topic="unknown", group="G")
     assert unknown.code == ResponseCode.TOPIC_NOT_EXIST
 

@@ -14,7 +14,8 @@ async def test_queues_one_by_one(caller: Caller, broker: Broker) -> None:
         await caller.send("T")
     topic = TopicConfig(topic_name="T", read_queue_nums=2)
     lag = Lag(broker.store, broker.offsets, broker.stats)
-    assert lag.of("G", topic, "b").offset_table == {MessageQueue("T", "b", 1): OffsetWrapper()}
+    unread = {MessageQueue("T", "b", 0): OffsetWrapper(broker_offset=2), MessageQueue("T", "b", 1): OffsetWrapper()}
+    assert lag.of("G", topic, "b").offset_table == unread
     static = Lag(broker.store, broker.offsets, broker.stats, {"T"}).of("G", topic, "b").offset_table
     assert [(each.broker_offset, each.consumer_offset) for each in static.values()] == [(2, -1), (0, -1)]
     broker.offsets.commit("G", "T", 0, 1)

@@ -143,7 +143,11 @@ async def test_clone(caller: Caller, filled: Broker) -> None:
     assert filled.offsets.queues("H", "gone") == {}
     await caller.heartbeat("busy", "c1", wants("other"))
     await caller(RequestCode.CLONE_GROUP_OFFSET, srcGroup="G", destGroup="busy", topic="T", offline=False)
-    assert filled.offsets.queues("busy", "T") == {}
+    assert filled.offsets.queues("busy", "T") == {0: 2}, "whatever the heir consumes now"
+    await caller.heartbeat("G", "c2", wants("other"))
+    for offline, expected in ((False, {}), (True, {0: 2})):
+        await caller(RequestCode.CLONE_GROUP_OFFSET, srcGroup="G", destGroup="I", topic="T", offline=offline)
+        assert filled.offsets.queues("I", "T") == expected, "its source has left the topic"
 
 
 async def test_correction(caller: Caller, filled: Broker) -> None:
