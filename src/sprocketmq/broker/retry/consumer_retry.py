@@ -109,6 +109,8 @@ class Retries:
         if not result.ok:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the store does not take the message back now")
         self._stats.sent_back(header.group, header.origin_topic or message.properties[RETRY_TOPIC])
+        if message.topic == names.SCHEDULE_TOPIC:  # it is a message that waits, as one that was sent with a delay
+            self._stats.put(message.topic, message.queue_id, 1, result.size)
         return self._answers.reply(connection, request)
 
     def _next_try(

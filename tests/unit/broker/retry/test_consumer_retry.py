@@ -58,6 +58,7 @@ async def test_each_try_waits_longer_and_the_last_is_a_dead_letter(
     dead = last(broker, "%DLQ%G", 0)
     assert (dead.reconsume_times, dead.body) == (3, b"body")
     assert broker.store.max_offset("%RETRY%G", 0) == 2
+    assert broker.stats.topic(SCHEDULE_TOPIC).count == 2, "two of the tries waited"
 
 
 async def test_a_level_below_zero_is_a_dead_letter_at_once(broker: Broker, caller: Caller) -> None:
