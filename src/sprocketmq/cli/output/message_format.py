@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sprocketmq.cli.output.message_text import body_bytes
+
 if TYPE_CHECKING:
     from sprocketmq.client.received import ReceivedMessage
 
@@ -30,8 +32,8 @@ FIELDS: dict[str, Field] = {
     "o": lambda message: message.queue_offset,
     "i": lambda message: message.message_id,
     "I": lambda message: message.offset_message_id,
-    "s": lambda message: message.body,
-    "S": lambda message: len(message.body),
+    "s": body_bytes,
+    "S": lambda message: len(body_bytes(message)),
     "k": lambda message: " ".join(message.keys),
     "g": lambda message: message.tag or "",
     "n": lambda message: message.reconsume_times,

@@ -1,4 +1,8 @@
-"""A received message as a row for people and programs."""
+"""A received message as a row for people and programs.
+
+A body that says it is compressed and cannot be inflated is told as it is stored, with the reason: who looks for the
+message that stops their consumers must find it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 from sprocketmq.cli.output.tables import moment
+from sprocketmq.errors import BodyError
 
 if TYPE_CHECKING:
     from sprocketmq.client.received import ReceivedMessage
@@ -26,7 +31,7 @@ def message_row(message: ReceivedMessage) -> dict[str, Any]:
         "stored": moment(message.record.store_timestamp),
         "tries": message.reconsume_times,
         "properties": dict(message.properties),
-        **body_fields(message.body),
+        **_body_of(message),
     }
 
 
@@ -34,7 +39,22 @@ def message_record(message: ReceivedMessage) -> dict[str, Any]:
     """The same for a person: one body, and no field that says nothing."""
     row = message_row(message)
     row.pop("body_base64", None)
-    return {**row, "body": body_text(message.body)}
+    return {**row, "body": body_text(body_bytes(message))}
+
+
+def body_bytes(message: ReceivedMessage) -> bytes:
+    try:
+        return message.body
+    except BodyError:
+        return bytes(message.record.body)
+
+
+def _body_of(message: ReceivedMessage) -> dict[str, str | None]:
+    try:
+        return body_fields(message.body)
+    except BodyError as error:
+        stored = b64encode(message.record.body).decode()
+        return {"body": None, "body_base64": stored, "unreadable": str(error)}
 
 
 def body_fields(body: bytes) -> dict[str, str | None]:

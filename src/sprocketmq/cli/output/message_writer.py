@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
 
-from sprocketmq.cli.output.message_text import body_text, message_row
+from sprocketmq.cli.output.message_text import body_bytes, body_text, message_row
 from sprocketmq.cli.output.tables import json_bytes
 from sprocketmq.errors import SprocketError
 
@@ -44,7 +44,7 @@ class MessageWriter:
 def as_line(message: ReceivedMessage) -> bytes:
     tag = f" [{message.tag}]" if message.tag else ""
     place = f"{message.broker_name}:{message.queue_id}+{message.queue_offset}"
-    return f"{place}{tag} {body_text(message.body)}\n".encode()
+    return f"{place}{tag} {body_text(body_bytes(message))}\n".encode()
 
 
 def as_json_line(message: ReceivedMessage) -> bytes:
@@ -52,4 +52,4 @@ def as_json_line(message: ReceivedMessage) -> bytes:
 
 
 def as_body(message: ReceivedMessage) -> bytes:
-    return message.body + b"\n"
+    return body_bytes(message) + b"\n"

@@ -7,6 +7,9 @@ from typing import Any
 import orjson
 from markupsafe import Markup
 
+from sprocketmq.client.received import ReceivedMessage
+from sprocketmq.errors import BodyError
+
 #: More of a body is not shown on a page; it can be downloaded whole.
 SHOWN_BYTES = 128 * 1024
 _DEEPEST = 24
@@ -42,6 +45,14 @@ def preview(body: bytes, length: int = 120) -> str:
     text = body[: length * 4].decode(errors="replace")
     plain = "".join(char if char.isprintable() else "·" for char in text)
     return plain if len(plain) <= length else f"{plain[:length]}…"
+
+
+def row_of(message: ReceivedMessage) -> tuple[int, str]:
+    """How large a body is and one line of it; what cannot be inflated is as large as it is stored, and says so."""
+    try:
+        return len(message.body), preview(message.body)
+    except BodyError as error:
+        return len(message.record.body), f"unreadable: {error}"
 
 
 def hex_dump(body: bytes) -> str:

@@ -10,12 +10,13 @@ from starlette.responses import Response, StreamingResponse
 
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.dashboard.cluster import browse, dead_letters
-from sprocketmq.dashboard.draw.body import preview
+from sprocketmq.dashboard.draw.body import row_of
 from sprocketmq.dashboard.web.forms import BadForm
 from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.paging import page_of
 from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit
+from sprocketmq.errors import BodyError
 
 #: As many letters go back by one click; who has more clicks again, or uses `sprocket dlq`.
 MOST_AT_ONCE = 10_000
@@ -32,7 +33,7 @@ async def of_group(visit: Visit) -> Response:
     places = browse.decode(visit.view.full_name(found.topic), visit.query("c"), found.ends)
     shown = await dead_letters.newest(visit.view, found, places) if found.ends else browse.FoundMessages([], None, 0)
     more = None if shown.places is None else f"?c={browse.encode(shown.places)}"
-    return visit.render("letters_of.html", group=group, letters=found, shown=shown, more=more, preview=preview)
+    return visit.render("letters_of.html", group=group, letters=found, shown=shown, more=more, row_of=row_of)
 
 
 async def export(visit: Visit) -> Response:
@@ -49,17 +50,24 @@ async def export(visit: Visit) -> Response:
 
 
 def _row(message: ReceivedMessage) -> dict[str, Any]:
-    body = message.body
-    try:
-        told: dict[str, Any] = {"body": body.decode()}
-    except UnicodeDecodeError:
-        told = {"body": None, "body_hex": body.hex()}
     return {
         "id": message.message_id, "topic": message.topic, "broker": message.broker_name, "queue": message.queue_id,
         "offset": message.queue_offset, "tag": message.tag, "keys": list(message.keys),
         "stored": message.stored_at.isoformat(), "tries": message.reconsume_times,
-        "properties": dict(message.properties), **told,
+        "properties": dict(message.properties), **_body(message),
     }  # fmt: skip
+
+
+def _body(message: ReceivedMessage) -> dict[str, Any]:
+    """What cannot be inflated is told as it is stored: it may be why the letter is here."""
+    try:
+        body = message.body
+    except BodyError as error:
+        return {"body": None, "body_hex": message.record.body.hex(), "unreadable": str(error)}
+    try:
+        return {"body": body.decode()}
+    except UnicodeDecodeError:
+        return {"body": None, "body_hex": body.hex()}
 
 
 async def ask_resend(visit: Visit) -> Response:

@@ -14,7 +14,7 @@ from sprocketmq.client.errors import ClientError
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.dashboard.cluster import browse, topics
 from sprocketmq.dashboard.cluster.view import ClusterView
-from sprocketmq.dashboard.draw.body import FORMS, best_form, drawn, preview
+from sprocketmq.dashboard.draw.body import FORMS, best_form, drawn, row_of
 from sprocketmq.dashboard.draw.timeline import steps, timeline
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
 from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
@@ -47,16 +47,9 @@ async def listing(visit: Visit) -> Response:
         more = "?" + urlencode({**kept, "c": browse.encode(found.places)})
     return visit.render(
         "messages.html", 400 if wrong else 200, topic=topic, asked=asked, choices=FROM, wrong=wrong, found=found,
-        more=more, queues=sorted(figures.queues), preview=_preview, is_filtered=bool(asked["tag"] or asked["sql"]),
+        more=more, queues=sorted(figures.queues), row_of=row_of, is_filtered=bool(asked["tag"] or asked["sql"]),
         most_queues=browse.MOST_QUEUES,
     )  # fmt: skip
-
-
-def _preview(message: ReceivedMessage) -> str:
-    try:
-        return preview(message.body)
-    except BodyError as error:
-        return f"unreadable: {error}"
 
 
 async def _found(

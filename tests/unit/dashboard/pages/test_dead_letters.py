@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import partial
 
 import pytest
+from tests.peers.probe import ask, routes_to
+from tests.peers.process import eventually
 from tests.unit.dashboard.site import Site
 
 from sprocketmq import Message
 from sprocketmq.client import ConsumerSettings, Retry
 from sprocketmq.client.sync import Producer, PushConsumer
 from sprocketmq.client.sync.admin import AdminClient
+from sprocketmq.codes import RequestCode
 from sprocketmq.testing import EmbeddedCluster
 
 
@@ -32,6 +36,8 @@ def group(console_cluster: EmbeddedCluster, admin: AdminClient, producer: Produc
     with consumer:
         for _ in range(3):
             assert tried.acquire(timeout=60)
+    routed = partial(routes_to, console_cluster.nameserver, console_cluster.broker, "%DLQ%givers-up")
+    eventually(routed, "the route to a topic that the broker has just made")
     assert admin.topics.figures("%DLQ%givers-up").messages == 3, "a consumer that stops has sent back what failed"
     return "givers-up"
 
@@ -51,6 +57,23 @@ def test_letters_are_exported(site: Site, group: str) -> None:
     rows = [json.loads(line) for line in answer.text.splitlines()]
     assert [row.get("body_hex") or row["body"] for row in rows] == ["first", "second", "fffe"]
     assert rows[0]["keys"] == ["dead"]
+
+
+def test_a_letter_that_cannot_be_read_hides_no_other(site: Site, admin: AdminClient) -> None:
+    """It says that it is compressed and is not: a message of this kind is why people look here."""
+    admin.topics.create("%DLQ%inflaters", queues=1)
+    sent = {"producerGroup": "p", "topic": "%DLQ%inflaters", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4",
+            "queueId": "0", "bornTimestamp": "1", "flag": "0", "properties": ""}  # fmt: skip
+    for flag, body in (("0", b"good"), ("1", b"no zlib")):
+        assert ask(site.cluster.broker, RequestCode.SEND_MESSAGE, sent | {"sysFlag": flag}, body)[0] == 0
+    page = site.get("/letters/inflaters")
+    assert page.count('name="letter"') == 2
+    assert "good" in page
+    assert "unreadable: " in page
+    good, bad = (json.loads(line) for line in site.client.get("/letters/inflaters/export").text.splitlines())
+    assert good["body"] == "good"
+    assert bytes.fromhex(bad["body_hex"]) == b"no zlib"
+    assert bad["unreadable"]
 
 
 def test_chosen_letters_go_back_after_a_count(site: Site, group: str, admin: AdminClient) -> None:

@@ -47,6 +47,15 @@ def test_newest_first_and_on_to_the_oldest(site: Site, topic: str) -> None:
     assert 'rel="next"' not in page
 
 
+def test_a_size_is_that_of_the_body_and_not_of_its_compressed_form(
+    site: Site, admin: AdminClient, producer: Producer
+) -> None:
+    admin.topics.create("compressed", queues=1)
+    producer.send(Message("compressed", b"x" * 300_000))
+    assert "300 kB" in site.get("/topics/compressed/messages")
+    assert "300 kB" in site.get("/messages/compressed/broker-a/0/0")
+
+
 def test_oldest_first(site: Site, topic: str) -> None:
     page = site.get("/topics/browsed/messages", **{"from": "oldest"})
     assert set(numbers(page)) == set(range(50))
