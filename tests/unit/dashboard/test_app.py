@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from tests.peers.process import eventually
 from tests.unit.dashboard.site import HOME, Site, site_of
 
+from sprocketmq import Message
+from sprocketmq.client.sync import Producer
+from sprocketmq.client.sync.admin import AdminClient
 from sprocketmq.testing import EmbeddedCluster
 
 PAGES = ["/", "/topics", "/topics?kind=system", "/groups", "/brokers/broker-a/0", "/new/topic", "/new/group"]
@@ -84,3 +90,11 @@ def test_a_cluster_without_access_control_is_shown_to_its_own_machine_only(conso
         answer = client.get("/")
         assert answer.status_code == 403
         assert "no access control" in answer.text
+
+
+def test_a_producer_is_shown_with_its_address(site: Site, admin: AdminClient, producer: Producer) -> None:
+    """Brokers tell it as Java prints one, with a slash before it."""
+    admin.topics.create("addressed", queues=1)
+    producer.send(Message("addressed", b"x"))
+    eventually(lambda: "console-tests" in site.get("/brokers/broker-a/0"), "the heartbeat of the producer")
+    assert re.search(r"<code>127\.0\.0\.1:\d+</code></td><td>PYTHON", site.get("/brokers/broker-a/0"))

@@ -102,7 +102,7 @@ def producers(options: ClientOptions, name: str, as_json: bool) -> None:
             await known_broker(admin, name)
             table = (await admin.brokers.producers(name)).data
         return [
-            {"group": group, "client": info.client_id, "address": info.remote_ip}
+            {"group": group, "client": info.client_id, "address": (info.remote_ip or "").removeprefix("/")}
             for group, infos in sorted(table.items())
             for info in infos
         ]
