@@ -58,7 +58,7 @@ def register(broker: Broker) -> None:
     ).add_to(table)  # fmt: skip
     RelayProcessors(broker.settings, store, topics, groups, broker.consumers).add_to(table)
     ColdDataProcessors(broker.settings, broker.cold, clock).add_to(table)
-    SettingProcessors(broker.settings, broker.registration, clock).add_to(table)
+    SettingProcessors(broker.settings, broker.roles, broker.registration, clock).add_to(table)
     broker.figures.append(broker.kinds.timer.figures)
     FigureProcessors(
         broker.settings, store, stats, broker.pressure, broker.acks, broker.kinds.schedule,

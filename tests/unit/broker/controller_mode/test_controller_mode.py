@@ -19,6 +19,7 @@ from sprocketmq.broker.roles import Role
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.controller.server import Controller
 from sprocketmq.errors import RemotingError
+from sprocketmq.properties_file import parse_properties
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.ha import EpochEntryCache
 from sprocketmq.protocol.ha.epoch_file import encode_epoch_file
@@ -53,6 +54,14 @@ async def write_alone(root: Path, log_end: int) -> None:
     while alone.store.log.max_offset <= log_end:
         assert (await Caller(alone).send(body=b"only here" + bytes(90_000))).code == ResponseCode.SUCCESS
     await alone.stop()
+
+
+async def test_the_configuration_tells_the_role_that_was_given(start_broker: StartBroker) -> None:
+    for broker, expected in zip(await pair(start_broker), [("0", "SYNC_MASTER"), ("2", "SLAVE")], strict=True):
+        caller = Caller(broker)
+        told = parse_properties((await caller(RequestCode.GET_BROKER_CONFIG)).body.decode())
+        assert (told["brokerId"], told["brokerRole"]) == expected
+        await caller.client.close(0.1)
 
 
 async def test_the_first_is_the_master_and_the_second_follows(start_broker: StartBroker, tmp_path: Path) -> None:
