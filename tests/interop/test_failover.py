@@ -2,21 +2,30 @@
 
 The master is killed under load, the other takes over, the first comes back, and they change places once more, so that
 each pair is tried both ways round: a mixed pair is two of the eight. What was promised must be there at the end, and
-our producer must not have noticed more than a pause.
+our producer must not have noticed more than a pause. Java's clients go on as well; their producer gives up sooner.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import signal
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import pytest
-from tests.peers.broker_set import BrokerSet, Load, lost
+from tests.peers.broker_set import TOPIC, BrokerSet, Load, lost
+from tests.peers.clients import Producer as JavaProducer
 from tests.peers.controllers import ApacheController, SprocketController
+from tests.peers.java_peer import JavaPeer
+from tests.peers.lines import PeerError
+from tests.peers.messages import Outgoing
 from tests.peers.patience import LONG
+from tests.peers.process import eventually
 from tests.peers.servers import Server
 
 pytestmark = pytest.mark.interop
@@ -56,6 +65,67 @@ async def change_places(brokers: BrokerSet) -> None:
             await load.more(50)
     assert load.errors == []
     assert await lost(brokers.nameserver.address, load.acked) == set()
+
+
+@pytest.mark.parametrize(
+    ("controller", "kinds"),
+    [
+        (SprocketController, ["sprocket", "sprocket"]),
+        pytest.param(ApacheController, ["sprocket", "sprocket"], marks=LONG),
+        pytest.param(SprocketController, ["apache", "sprocket"], marks=LONG),
+    ],
+)
+def test_java_clients_go_on_with_the_new_master(
+    tmp_path: Path, java_533: JavaPeer, controller: MakeController, kinds: list[str]
+) -> None:
+    with BrokerSet(tmp_path, controller(tmp_path / "controller"), kinds) as brokers:
+        address = brokers.nameserver.address
+        with java_533.producer("senders", address) as producer, JavaLoad(producer) as load:
+            load.more()
+            with java_533.push_consumer("readers", address, [TOPIC]) as consumer:
+                consumer.wait(1)
+                old = brokers.master
+                assert old is not None
+                old.kill()
+                brokers.wait_master_not(old)
+                load.more()
+                load.stop()
+                consumer.wait_bodies(load.acked)
+
+
+class JavaLoad:
+    """A Java producer that sends one message after the other, on a thread, and goes on when it gave one up."""
+
+    def __init__(self, producer: JavaProducer) -> None:
+        self.acked: list[bytes] = []
+        self._producer = producer
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._send, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    def more(self, count: int = 20) -> None:
+        """Until so many more are promised."""
+        wanted = len(self.acked) + count
+        eventually(lambda: len(self.acked) >= wanted, f"{count} more are promised")
+
+    def _send(self) -> None:
+        for number in itertools.count():
+            if self._stopping.wait(0.01):
+                return
+            body = b"%d" % number
+            with suppress(PeerError):
+                if self._producer.send(Outgoing(TOPIC, body)).status == "SEND_OK":
+                    self.acked.append(body)
 
 
 def test_a_master_that_was_asleep_promises_nothing_and_follows(tmp_path: Path) -> None:

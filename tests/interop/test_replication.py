@@ -111,6 +111,32 @@ def test_our_slave_copies_a_java_log_and_serves_readers_when_its_master_is_kille
     asyncio.run(read_all(nameserver.address, {message.body for message in sent}))
 
 
+@pytest.mark.parametrize(
+    ("makes_master", "makes_slave"),
+    [(SprocketBroker, SprocketBroker), (SprocketBroker, ApacheBroker), (ApacheBroker, SprocketBroker)],
+)
+def test_a_living_java_consumer_goes_on_at_the_slave(
+    nameserver: NameServer, start_brokers: Callable[..., Broker], java_533: JavaPeer,
+    makes_master: type[Broker], makes_slave: type[Broker],
+) -> None:  # fmt: skip
+    """It is held while messages come and the master dies: a few at most were on their way to it."""
+    master, slave = start_brokers(makes_master, MASTER), start_brokers(makes_slave, SLAVE)
+    eventually(lambda: followed(master), "the slave follows")
+    few = {"pullBatchSize": 4, "pullThresholdForQueue": 8}
+    with java_533.producer("senders", nameserver.address) as producer:
+        producer.send(Outgoing(TOPIC, b"first"))
+        eventually(lambda: has_topic(slave), "the slave knows the topic")
+        with java_533.push_consumer(GROUP, nameserver.address, [Subscription(TOPIC)], options=few) as consumer:
+            consumer.wait(1)
+            consumer.call("suspend")
+            sent = messages(0, 200)
+            assert {result.status for result in producer.send_all(sent)} == {"SEND_OK"}
+            master.kill()
+            assert len(consumer.received()) < len(sent)
+            consumer.call("resume")
+            consumer.wait_bodies([message.body for message in sent])
+
+
 def has_topic(broker: Broker) -> bool:
     return f'"{TOPIC}"'.encode() in probe.ask(broker.address, RequestCode.GET_ALL_TOPIC_CONFIG)[1]
 
