@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from tests.peers.fixtures import RunMqAdmin, Unique
 from tests.peers.java_peer import JAVA_VERSIONS, JavaPeer, JavaVersion
-from tests.peers.messages import Outgoing
+from tests.peers.lines import PeerError
+from tests.peers.messages import Outgoing, Queue
 from tests.peers.servers import Cluster
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
@@ -142,6 +143,28 @@ def test_commands(cluster: Cluster, mqadmin: RunMqAdmin, version: JavaVersion, n
     for file, expected in EXPORTS.items():
         if (path := Path(names["folder"]) / file).exists():
             assert expected.format(**names) in path.read_text()
+
+
+def test_a_queue_without_a_commit_is_told_as_lag(cluster: Cluster, java_533: JavaPeer, unique: Unique) -> None:
+    topic, group, broker = unique("half-read"), unique("half-readers"), cluster.broker
+    queues = [Queue(topic, broker.name, number) for number in range(2)]
+    with java_533.admin(cluster.address) as admin, java_533.producer(unique("p"), cluster.address) as producer:
+        config = {"topicName": topic, "readQueueNums": 2, "writeQueueNums": 2, "perm": 6}
+        admin.call("createAndUpdateTopicConfig", broker.address, config)
+        admin.call("createAndUpdateSubscriptionGroupConfig", broker.address, {"groupName": group})
+        for queue in queues:
+            producer.send(Outgoing(topic, b"body"), queue=queue)
+        admin.call("updateConsumeOffset", broker.address, group, queues[0], 1)
+        told = admin.call("examineConsumeStats", broker.address, group, topic, 30_000)["offsetTable"]
+    offsets = {
+        each["key"]["queueId"]: (each["value"]["brokerOffset"], each["value"]["consumerOffset"]) for each in told
+    }
+    assert offsets == {0: (1, 1), 1: (1, 0)}
+
+
+def test_a_topic_that_is_not_there_has_no_request_mode(cluster: Cluster, java_533: JavaPeer, unique: Unique) -> None:
+    with java_533.admin(cluster.address) as admin, pytest.raises(PeerError, match="CODE: 17"):
+        admin.call("setMessageRequestMode", cluster.broker.address, unique("nothing"), unique("g"), "POP", 8, 30_000)
 
 
 @pytest.mark.parametrize("version", JAVA_VERSIONS)
