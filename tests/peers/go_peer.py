@@ -49,6 +49,20 @@ class GoPullConsumer(PeerClient):
         self._op("commit", queue=queue.to_json(), offset=offset)
 
 
+class GoAdmin(PeerClient):
+    """Looks at the code of no answer: what it may not read it cannot read, and what it may not make is not made."""
+
+    KIND = "admin"
+
+    def groups(self, broker: str) -> list[str]:
+        """The groups of a broker. It signs what it asks from here on, and nothing before."""
+        found: list[str] = self._op("groups", broker=broker, timeout=30_000)
+        return found
+
+    def create_topic(self, broker: str, topic: str) -> None:
+        self._op("create_topic", broker=broker, topic=topic)
+
+
 class GoPeer:
     """One process with any number of clients.
 
@@ -104,6 +118,9 @@ class GoPeer:
         chosen = {"consumeFrom": consume_from, **(options or {})}
         named = subscriptions_json(subscriptions)
         return GoPullConsumer(self.lines, group, nameserver, options=chosen, subscriptions=named, acl=acl)
+
+    def admin(self, nameserver: str, *, acl: tuple[str, str] | None = None) -> GoAdmin:
+        return GoAdmin(self.lines, "admin", nameserver, acl=acl)
 
     def close(self) -> None:
         self.lines.close()

@@ -108,8 +108,10 @@ class JavaPeer:
         named = subscriptions_json(subscriptions)
         return LitePullConsumer(self.lines, group, nameserver, options=chosen, subscriptions=named, acl=acl)
 
-    def pull_consumer(self, group: str, nameserver: str, *, options: Options | None = None) -> PullConsumer:
-        return PullConsumer(self.lines, group, nameserver, options={**_EAGER, **(options or {})})
+    def pull_consumer(
+        self, group: str, nameserver: str, *, options: Options | None = None, acl: tuple[str, str] | None = None
+    ) -> PullConsumer:
+        return PullConsumer(self.lines, group, nameserver, options={**_EAGER, **(options or {})}, acl=acl)
 
     def admin(self, nameserver: str, *, timeout: float = 60, acl: tuple[str, str] | None = None) -> Admin:
         return Admin(self.lines, "admin", nameserver, timeout=int(timeout * 1000), acl=acl)

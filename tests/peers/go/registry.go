@@ -30,6 +30,8 @@ type command struct {
 	State         string
 	Offset        int64
 	Limit         int
+	Broker        string
+	Topic         string
 }
 
 type options struct {
@@ -71,6 +73,7 @@ type registry struct {
 	sending   map[string]*sending
 	listening map[string]*listening
 	pulling   map[string]*pulling
+	admins    map[string]*administering
 }
 
 func newRegistry() *registry {
@@ -79,6 +82,7 @@ func newRegistry() *registry {
 		sending:   map[string]*sending{},
 		listening: map[string]*listening{},
 		pulling:   map[string]*pulling{},
+		admins:    map[string]*administering{},
 	}
 }
 
@@ -95,6 +99,9 @@ func (r *registry) run(c *command) (any, error) {
 	case "pull_consumer":
 		made, err := newPulling(c)
 		return register(r, r.pulling, c.Client, made, err)
+	case "admin":
+		made, err := newAdministering(c)
+		return register(r, r.admins, c.Client, made, err)
 	case "send":
 		return with(r, r.sending, c, (*sending).send)
 	case "request":
@@ -107,6 +114,10 @@ func (r *registry) run(c *command) (any, error) {
 		return with(r, r.pulling, c, (*pulling).pullFrom)
 	case "commit":
 		return with(r, r.pulling, c, (*pulling).commit)
+	case "groups":
+		return with(r, r.admins, c, (*administering).groups)
+	case "create_topic":
+		return with(r, r.admins, c, (*administering).createTopic)
 	case "script":
 		return nil, r.setScript(c)
 	case "shutdown":
@@ -156,6 +167,7 @@ func (r *registry) shutdown(name string) error {
 	delete(r.sending, name)
 	delete(r.listening, name)
 	delete(r.pulling, name)
+	delete(r.admins, name)
 	r.mutex.Unlock()
 	if !ok {
 		return fmt.Errorf("no client %s", name)

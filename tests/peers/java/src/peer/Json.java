@@ -107,9 +107,18 @@ final class Json {
         Throwable cause = error instanceof InvocationTargetException ? error.getCause() : error;
         Map<String, Object> to = new LinkedHashMap<>();
         to.put("type", cause.getClass().getSimpleName());
-        to.put("message", String.valueOf(cause.getMessage()));
+        to.put("message", messages(cause));
         to.put("code", responseCode(cause));
         return to;
+    }
+
+    /** What went wrong, and what caused it: clients hide the answer of a broker behind texts of their own. */
+    private static String messages(Throwable error) {
+        StringBuilder text = new StringBuilder(String.valueOf(error.getMessage()));
+        for (Throwable one = error.getCause(); one != null; one = one.getCause()) {
+            text.append("\ncaused by ").append(one.getMessage());
+        }
+        return text.toString();
     }
 
     /** The response code of the error or of what caused it; null where there is none. */
