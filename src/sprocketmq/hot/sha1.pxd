@@ -71,10 +71,13 @@ cdef extern from *:
         words[4] = (uint32_t)_mm_extract_epi32(last, 3);
     }
 
+    /* Asked once: on a virtual machine each look is a way out to its host and back, some microseconds. */
     static int sprocketmq_has_sha(void) {
+        static int known = -1;
         unsigned int a, b = 0, c = 0, d;
-        return __get_cpuid(1, &a, &b, &c, &d) && c >> 19 & 1 && c >> 9 & 1
+        if (known < 0) known = __get_cpuid(1, &a, &b, &c, &d) && c >> 19 & 1 && c >> 9 & 1
             && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 29 & 1;
+        return known;
     }
     #else
     #define sprocketmq_sha1_x86 sprocketmq_sha1_anywhere
