@@ -17,6 +17,7 @@ from tests.unit.remoting.wire import BarePeer
 from sprocketmq.auth.authentication.users import UserStatus
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, SerializeType
+from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.protocol.signing import CODE, NONCE, SIGNATURE, TIMESTAMP
@@ -164,3 +165,53 @@ async def test_a_request_of_a_strict_user_is_taken_once(guarded: Broker) -> None
     new = send("my", APP, **{**stamps, NONCE: "stream-2"})
     assert await told(guarded, Command(RequestCode.SEND_MESSAGE, ext_fields=new.ext_fields, body=b"x")) == REFUSED
     assert guarded.store.max_offset("my", 0) == 1
+
+
+# -- what comes in one read --------------------------------------------------------------------------------------------
+
+
+def spoiled(request: Command) -> Command:
+    """Signed, and then given another body."""
+    return Command(request.code, ext_fields=request.ext_fields, body=b"y")
+
+
+async def test_each_request_of_a_read_is_judged_as_if_it_came_alone(guarded: Broker) -> None:  # noqa: F811
+    """They are looked at together first, so what is wrong with one must change nothing for those around it."""
+    kinds = [
+        (send("my"), 0), (spoiled(send("my")), REFUSED), (send("my"), 0), (send("theirs"), REFUSED), (send("my"), 0),
+        (send("theirs", ROOT), 0), (send("my"), 0), (spoiled(send("theirs", ROOT)), REFUSED), (send("theirs"), REFUSED),
+        (send("my", ("app", "wrong")), REFUSED), (signed(9999, {}), 3), (send("my", ("nobody", "x")), REFUSED),
+    ]  # fmt: skip
+    peer = await BarePeer.connect(guarded.port)
+    for first in range(len(kinds)):
+        guarded.access.wrong_keys._since.clear()
+        turned = kinds[first:] + kinds[:first]
+        for number, (request, _) in enumerate(turned):
+            request.opaque = number
+        await peer.write(*(request for request, _ in turned))
+        async with asyncio.timeout(PATIENCE):
+            answers = [await peer.read() for _ in turned]
+        codes = {answer.opaque: answer.code for answer in answers if answer is not None}
+        assert [codes[number] for number in range(len(turned))] == [code for _, code in turned], first
+    peer.close()
+
+
+async def test_what_was_cleared_is_asked_about_anew_when_an_account_has_changed(guarded: Broker) -> None:  # noqa: F811
+    """A request may wait for its turn while the account behind it goes."""
+    guard = guarded.access.guard_of_accounts
+    assert guard is not None
+    peer = await BarePeer.connect(guarded.port)
+    await peer.write(send("my"))
+    assert (answer := await peer.read()) is not None
+    assert answer.code == 0
+    (connection,) = guarded.server.connections
+    waiting = [send("my"), spoiled(send("my")), send("my")]
+    guard.look_ahead(connection, waiting)
+    assert [request.cleared_by is connection.session for request in waiting] == [True, False, False]
+    assert guard.check(connection, waiting[0]) is True
+    guarded.access.accounts.delete_acl("app")
+    guard.look_ahead(connection, waiting)
+    for request in waiting:
+        with pytest.raises(RequestRefused):
+            guard.check(connection, request)
+    peer.close()

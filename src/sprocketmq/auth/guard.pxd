@@ -7,6 +7,8 @@ from sprocketmq.remoting.traffic cimport Traffic
 
 import cython
 
+cdef int _RESPONSE
+
 
 cdef class Guard(Authority):
     cdef readonly object realm
@@ -19,8 +21,16 @@ cdef class Guard(Authority):
     cdef SignedFields _found
     cdef dict _deciding
 
-    @cython.locals(found=SignedFields, session=Session)
+    @cython.locals(found=SignedFields, session=Session, cleared=Session)
     cpdef object check(self, object connection, Command request)
+
+    @cython.locals(traffic=Traffic, session=Session, command=Command)
+    cpdef object look_ahead(self, object connection, list requests)
+
+    @cython.locals(found=SignedFields)
+    cdef bint is_clear(self, Session session, Command request) except -1
+
+    cdef bint enter(self, Traffic connection, Session session, Command request) except -1
 
     cdef Session identify(self, SignedFields found, Traffic connection, Command request)
 
@@ -33,7 +43,8 @@ cdef class Guard(Authority):
 
     cdef object check_claimed(self, object connection, Command request)
 
-    @cython.locals(what=bytes)
+    cdef bint has_decided(self, SignedFields found, Session session) except -1
+
     cdef object decide(self, SignedFields found, Session session, Command request)
 
     cdef object ask(self, Session session, Command request)

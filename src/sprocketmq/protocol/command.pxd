@@ -10,5 +10,6 @@ cdef class Command:
     cdef public object language
     cdef public object remark
     cdef public object body
+    cdef public object cleared_by
     cdef dict _ext_fields
     cdef bytes _block

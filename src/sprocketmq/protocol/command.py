@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, VERSION, LanguageCode, SerializeType
 from sprocketmq.protocol.frame.binary_header import decode_block
 
@@ -15,8 +17,8 @@ class Command:
     """
 
     __slots__ = (
-        "_block", "_ext_fields", "arrived", "body", "code", "flag", "language", "opaque", "remark", "serialize_type",
-        "version",
+        "_block", "_ext_fields", "arrived", "body", "cleared_by", "code", "flag", "language", "opaque", "remark",
+        "serialize_type", "version",
     )  # fmt: skip
 
     def __init__(
@@ -42,6 +44,8 @@ class Command:
         self.serialize_type = serialize_type
         #: By the clock of the event loop: when a request came that is answered later.
         self.arrived = 0.0
+        #: The session that a request was found to be signed and allowed for, before it was its turn; see `auth.guard`.
+        self.cleared_by: Any = None
         self._ext_fields = ext_fields
         self._block: bytes | None = None
 

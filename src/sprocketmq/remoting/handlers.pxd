@@ -10,6 +10,8 @@ cdef int _ONEWAY
 
 
 cdef class Authority:
+    cpdef object look_ahead(self, object connection, list requests)
+
     cpdef object check(self, object connection, Command request)
 
 

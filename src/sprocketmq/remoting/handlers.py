@@ -56,6 +56,9 @@ class Authority:
         """
         raise NotImplementedError
 
+    def look_ahead(self, connection: Connection, requests: list[Command]) -> None:
+        """What one read has brought, before it is asked about one by one."""
+
 
 class Processor:
     """The handler of one request code, and how long a body it may be given."""

@@ -187,6 +187,9 @@ class Traffic:
         began = ticks_ns()
         self._flush_due = True  # holds back the writes of the handlers: they join the answers of this read
         last = len(commands) - 1
+        if last > 0 and self._table.authority is not None:
+            connection: Any = self
+            self._table.authority.look_ahead(connection, commands)
         for number in range(len(commands)):
             self._take(commands[number])
             if self._out_bytes > self._pause_bytes:

@@ -224,8 +224,11 @@ class SignedFields:
             if length == 0 and empty_is_null:
                 self.has_empty = True
                 used = self.feed(used, _NULL, 0, 4, 4)
-            else:
+            elif used + length > ROOM:
                 used = self.feed(used, p, at, length, end)
+            else:  # as nearly all are: here without `feed`, whose call costs more than the copy
+                put_near(self.room, used, p, at, length, end)
+                used += length
         return used
 
     def feed_body(self, at: int, length: int) -> None:

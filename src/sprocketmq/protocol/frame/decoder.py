@@ -166,6 +166,7 @@ def decode_binary_header(p: Octets, at: int, end: int) -> Command:
     command.serialize_type = ROCKETMQ
     command.remark = text(p, at + 17, at + 17 + remark_length) if remark_length else None
     command.body = b""
+    command.cleared_by = None
     command._ext_fields = None
     command._block = None
     if ext_length:

@@ -47,7 +47,7 @@ def scan_at(p: Octets, at: int, end: int) -> Command | None:
         return None
     command = Command.__new__(Command)  # as in decoder.py: compiled, assignments cost less than a constructor
     command.code = command.opaque = command.flag = command.version = command.serialize_type = 0
-    command.language = command.remark = command._ext_fields = command._block = None
+    command.language = command.remark = command.cleared_by = command._ext_fields = command._block = None
     command.body = b""
     scan = HeaderScan()
     return command if scan.take(p, at, end, command) else None
