@@ -81,12 +81,9 @@ def _collected(command: C, names: tuple[str, ...], made: Callable[[dict[str, Any
 def options_of(given: Mapping[str, Any]) -> ClientOptions:
     """The client's options; what is None in `given` is the profile's to say."""
     from sprocketmq.client.options import ClientOptions
-    from sprocketmq.errors import ConfigError
 
     values = _with_profile(given)
     nameserver = values.get("nameserver") or DEFAULT_NAMESERVER
-    if nameserver.startswith(("http:", "https:")):
-        raise ConfigError(f"nameserver {nameserver!r} is not HOST:PORT")
     told = {"namespace": values.get("namespace"), "credentials": _credentials(values), "ssl": _ssl(values)}
     changes = {name: each for name, each in told.items() if each is not None}  # a URL may say the rest
     if values.get("tls") is False:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from sprocketmq.errors import ConfigError
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import ssl
 
     from sprocketmq.protocol.signing import RequestStamps
+
+S = TypeVar("S")
 
 DEFAULT_PORT = 9876
 TLS_SCHEME = "rocketmqs"
@@ -132,6 +134,13 @@ def _where(name: str) -> str:
     return f"known are {', '.join(Connecting.__annotations__)}, and what settings= takes"
 
 
+def settings_of(kind: type[S], given: S | None) -> S:
+    """What was given, or the defaults; TypeError when it is the settings of something else."""
+    if given is not None and not isinstance(given, kind):
+        raise TypeError(f"settings is {kind.__name__}, not {type(given).__name__}")
+    return given or kind()
+
+
 def _addresses(nameserver: str | Sequence[str] | None) -> tuple[str, ...]:
     given = nameserver or next((value for name in ENVIRONMENT if (value := os.environ.get(name))), None)
     if not given:
@@ -144,6 +153,8 @@ def _addresses(nameserver: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _with_port(address: str) -> str:
+    if "://" in address:
+        raise ConfigError(f"nameserver {address!r} is not HOST:PORT, nor does it begin with {' or '.join(_SCHEMES)}")
     _, separator, port = address.rpartition(":")
     if not separator or address.endswith("]"):
         return f"{address}:{DEFAULT_PORT}"

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 from tests.certificates import KEY_PASSWORD, Certificates
 
-from sprocketmq.client import InvalidName, Producer, PullConsumer, PushConsumer, sync
+from sprocketmq.client import (
+    ConsumerSettings,
+    InvalidName,
+    Producer,
+    ProducerSettings,
+    PullConsumer,
+    PullSettings,
+    PushConsumer,
+    sync,
+)
 from sprocketmq.client.cluster.identity import client_id, unique_key
 from sprocketmq.client.options import ClientOptions, Credentials
 from sprocketmq.errors import ConfigError
@@ -101,7 +110,15 @@ def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["host:port", ";", "rocketmq://a:1?speed=high", "rocketmq://a:1?tls=perhaps", "rocketmq://a:1?request_timeout=x"],
+    [
+        "host:port",
+        ";",
+        "http://a:1",
+        "a:1;https://b:1",
+        "rocketmq://a:1?speed=high",
+        "rocketmq://a:1?tls=perhaps",
+        "rocketmq://a:1?request_timeout=x",
+    ],
 )
 def test_what_cannot_be_used(wrong: str) -> None:
     with pytest.raises(ConfigError):
@@ -113,6 +130,20 @@ def test_no_nameserver_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NAMESRV_ADDR", raising=False)
     with pytest.raises(ConfigError, match="SPROCKET_NAMESERVER"):
         ClientOptions.of(None)
+
+
+@pytest.mark.parametrize(
+    ("client", "right", "wrong"),
+    [
+        (Producer, ProducerSettings, PullSettings),
+        (PushConsumer, ConsumerSettings, PullSettings),
+        (PullConsumer, PullSettings, ConsumerSettings),
+    ],
+)
+def test_settings_of_something_else_are_refused(client: Any, right: Any, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=f"settings is {right.__name__}, not {wrong.__name__}"):
+        client("g", "a:1", settings=wrong())
+    assert client("g", "a:1", settings=right()).settings == client("g", "a:1").settings == right()
 
 
 def test_secrets_do_not_show() -> None:

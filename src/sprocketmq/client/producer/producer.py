@@ -15,7 +15,7 @@ from sprocketmq.client.cluster.tasks import BackgroundTasks
 from sprocketmq.client.errors import Closed
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.names import full_group
-from sprocketmq.client.options import ClientOptions, Connecting, describe
+from sprocketmq.client.options import ClientOptions, Connecting, describe, settings_of
 from sprocketmq.client.producer import request_reply, transactions
 from sprocketmq.client.producer.batcher import Batcher
 from sprocketmq.client.producer.encoder import Encoder
@@ -56,7 +56,7 @@ class Producer:
         **connecting: Unpack[Connecting],
     ) -> None:
         self.options = ClientOptions.of(nameserver, **connecting)
-        self.settings = settings or ProducerSettings()
+        self.settings = settings_of(ProducerSettings, settings)
         self.encoder = Encoder(self.options.namespace, self.settings)
         self.check = check
         self.tasks = BackgroundTasks()

@@ -15,7 +15,7 @@ from sprocketmq.client.cluster.pull_request import PullResult
 from sprocketmq.client.cluster.shared_instances import acquire, release
 from sprocketmq.client.errors import Closed
 from sprocketmq.client.names import full_group, full_topic
-from sprocketmq.client.options import ClientOptions, Connecting, describe
+from sprocketmq.client.options import ClientOptions, Connecting, describe, settings_of
 from sprocketmq.client.pull.assignment import Assignment
 from sprocketmq.client.pull.iteration import one_by_one
 from sprocketmq.client.pull.ranges import pull_range, within
@@ -49,7 +49,7 @@ class PullConsumer:
         **connecting: Unpack[Connecting],
     ) -> None:
         self.options = ClientOptions.of(nameserver, **connecting)
-        self.settings = settings or PullSettings()
+        self.settings = settings_of(PullSettings, settings)
         self.group = full_group(self.options, group)
         self._instance: ClientInstance | None = None
         self._assignment: Assignment | None = None

@@ -17,7 +17,7 @@ from sprocketmq.client.cluster.subscription_check import check_subscription
 from sprocketmq.client.cluster.tasks import BackgroundTasks, Ticker
 from sprocketmq.client.errors import ClientError, Closed
 from sprocketmq.client.names import full_group, full_topic
-from sprocketmq.client.options import ClientOptions, Connecting, describe
+from sprocketmq.client.options import ClientOptions, Connecting, describe, settings_of
 from sprocketmq.client.producer import request_reply
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.push.concurrent import ConcurrentConsumption
@@ -93,7 +93,7 @@ class PushConsumer:
         if pop and (orderly or broadcasting):
             raise ValueError("pop consumes neither in order nor by broadcasting")
         self.options = ClientOptions.of(nameserver, **connecting)
-        self.settings = settings or ConsumerSettings()
+        self.settings = settings_of(ConsumerSettings, settings)
         self.group = full_group(self.options, group)
         self._orderly, self._broadcasting, self._pop = orderly, broadcasting, pop
         self._hooks, self._trace = list(hooks), trace
