@@ -69,6 +69,11 @@ def test_an_error_names_its_line(server: EmbeddedCluster) -> None:
     assert bodies(server, "lines") == [b"1", b"2"]
 
 
+def test_one_message_is_not_many(server: EmbeddedCluster) -> None:
+    done = sprocket(server.nameserver, "send", "one-line", stdin=b"1\n" + b"x" * 5_000_000 + b"\n")
+    assert done.stderr.decode().splitlines()[0] == "sent 1 message to one-line before this:"
+
+
 def test_a_cluster_that_goes_away_is_told_once() -> None:
     with EmbeddedCluster() as gone, start(gone, "away", "--timeout", 10) as process:
         assert process.stdin is not None

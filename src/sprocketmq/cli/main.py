@@ -132,13 +132,24 @@ def run() -> None:
 
 def _usage(error: click.UsageError) -> tuple[str, int]:
     """What was wrong with a call, and the exit code."""
-    where = error.ctx.command_path if error.ctx is not None else "sprocket"
+    where = error.ctx.command_path if error.ctx is not None else _called(sys.argv[1:])
     said = _NO_NUMBER.sub(lambda found: _NUMBERS[found[1]], error.format_message()).rstrip(".")
     if isinstance(error, click.NoSuchOption) and where == "sprocket":
         said += ": options stand behind the command, as in `sprocket topic list -n HOST:PORT`"
     end = "" if said.endswith("?") else "."
     code = getattr(error.ctx.command, "usage_exit", 2) if error.ctx is not None else 2
     return f"{said}{end} `{where} --help` shows what there is.", code
+
+
+def _called(words: list[str]) -> str:
+    """The command that was called, for errors of click's parser, which know of none."""
+    command: click.Command | None = main
+    path = ["sprocket"]
+    for word in words:
+        if not isinstance(command, click.Group) or not (command := command.get_command(click.Context(command), word)):
+            break
+        path.append(word)
+    return " ".join(path)
 
 
 def _silence_stdout() -> None:

@@ -101,7 +101,8 @@ def _send(
         run_client(send_all(options, group, items, timeout, sent))
     except Exception:
         if sent.count:
-            click.echo(f"sent {sent.count} messages to {topic} before this:", err=True)
+            messages = "message" if sent.count == 1 else "messages"
+            click.echo(f"sent {sent.count} {messages} to {topic} before this:", err=True)
         raise
     if as_json or sent.count <= SHOWN:
         show((_row(receipt) for receipt in sent.receipts), as_json, empty="nothing to send")

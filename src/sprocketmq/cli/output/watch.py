@@ -1,4 +1,4 @@
-"""`--watch SECONDS`: the same again and again, drawn over itself on a terminal, one below the other in a pipe."""
+"""`--watch [SECONDS]`: the same again and again, drawn over itself on a terminal, one below the other in a pipe."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import click
 
 C = TypeVar("C", bound=Callable[..., object])
 
+EVERY = 2.0
 _HOME_AND_CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 
 
 def watch_option(command: C) -> C:
-    return click.option("--watch", type=click.FloatRange(0.2), metavar="SECONDS", help="Again and again, until ^C.")(
-        command
-    )
+    return click.option(
+        "--watch", type=click.FloatRange(0.2), is_flag=False, flag_value=EVERY, metavar="[SECONDS]",
+        help=f"Again and again, until ^C; every {EVERY:g} seconds unless you say.",
+    )(command)  # fmt: skip
 
 
 def watched(draw: Callable[[], object], every: float | None, rest: Callable[[float], object] = time.sleep) -> None:
