@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from tests.e2e.commands import HANG, argv, environment, rows, sprocket
+from tests.e2e.commands import HANG, argv, environment, piped, rows, sprocket
 from tests.e2e.processes import Sprocket
 
 from sprocketmq.client import ConsumerSettings, PushConsumer, ReceivedMessage, Retry
@@ -197,6 +197,8 @@ def test_a_port_in_use_says_what_to_do(server: EmbeddedCluster) -> None:
         (("topic", "lst"), 2, "list"),
         (("broker", "config", "broker-a", "flushDiskType", "SYNC_FLUSH"), 1, "cannot be changed"),
         (("message", "trace", "x"), 1, "no client of this cluster traces"),
+        (("topic", "status", "orders", "--watch", "soon"), 2, "`sprocket topic status --help`"),
+        (("consume", "orders", "--count"), 2, "`sprocket consume --help`"),
     ],
 )
 def test_small_things(server: EmbeddedCluster, arguments: tuple[str, ...], code: int, says: str) -> None:
@@ -205,6 +207,22 @@ def test_small_things(server: EmbeddedCluster, arguments: tuple[str, ...], code:
     assert (done.returncode, says in errors) == (code, True), errors
     assert "?." not in errors
     assert "--access-key" not in errors
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_the_caller_has_closed(server: EmbeddedCluster, closed: str) -> None:
+    code, said, errors = piped(server.nameserver, f'"$@" {closed}', "topic", "status", "orders")
+    assert (code, errors) == (0, "")
+    assert bool(said) == (" >&-" not in f" {closed}")
+
+
+def test_watching_needs_no_number(server: EmbeddedCluster) -> None:
+    watch = argv("group", "lag", "billing", "--watch")
+    with subprocess.Popen(watch, env=environment(server.nameserver), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        totals = (line for line in process.stdout if line.startswith("lag "))
+        assert next(totals) == next(totals), "drawn once and once more"
+        process.terminate()
 
 
 def test_shells_complete_names_of_the_cluster(server: EmbeddedCluster) -> None:

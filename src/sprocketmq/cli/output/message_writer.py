@@ -21,7 +21,7 @@ Render = Callable[["ReceivedMessage"], bytes]
 class MessageWriter:
     def __init__(self, render: Render, stream: IO[bytes] | None = None) -> None:
         self._render = render
-        if stream is None and sys.stdout is None:
+        if stream is None and sys.__stdout__ is None:  # what stands in its place takes everything, and keeps nothing
             raise SprocketError("the standard output is closed")
         self._stream = stream or sys.stdout.buffer
 
