@@ -222,7 +222,7 @@ class BlockingCluster:
             try:
                 return self.ask(address, code, header)
             except (TimedOut, Unreachable) as error:
-                reason = str(error)
+                reason = getattr(error, "reason", str(error))  # without the address, which is named already
         raise Offline(list(addresses), reason)
 
 
