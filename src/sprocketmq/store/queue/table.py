@@ -48,8 +48,8 @@ class QueueTable:
 
     def add(self, topic: str, queue_id: int) -> ConsumeQueue:
         queue = ConsumeQueue(self, topic, queue_id)
+        self._look_for_deletion(queue)  # first: one that is in a table is ready
         self._queues.setdefault(topic, {})[queue_id] = queue
-        self._look_for_deletion(queue)
         self.cursors.setdefault(topic, {})[queue_id] = queue.cursor
         return queue
 
@@ -65,7 +65,10 @@ class QueueTable:
     def open_cursor(self, topic: str, queue_id: int) -> QueueCursor:
         """Called by the dispatcher for a queue it does not know."""
         queue = self.find(topic, queue_id)
-        return (self.add(topic_name(topic), queue_id) if queue is None else queue).cursor
+        if queue is None:
+            return self.add(topic_name(topic), queue_id).cursor
+        self.cursors.setdefault(queue.topic, {})[queue_id] = queue.cursor  # its beginning was cut short
+        return queue.cursor
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         return self._queues.get(topic, {}).get(queue_id)

@@ -150,3 +150,26 @@ def test_a_queue_that_is_listed_while_the_list_is_taken_is_flushed_later(tmp_pat
     store.queues.flush(0)
     assert queue.unflushed_bytes == 0
     store.close()
+
+
+@pytest.mark.parametrize("step", ["_look_for_deletion", "cursors"])
+def test_a_queue_whose_beginning_was_cut_short_is_whole_with_the_next_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Whatever it was: memory that lacked, say. Else messages would be taken that no pull finds before a restart."""
+    store = open_store(tmp_path)
+
+    class NoRoom(dict[str, object]):
+        def setdefault(self, *_arguments: object) -> object:
+            raise MemoryError
+
+    with monkeypatch.context() as patched:
+        if step == "cursors":
+            patched.setattr(store.queues, "cursors", NoRoom())
+        else:
+            patched.setattr(store.queues, step, lambda _queue: NoRoom().setdefault())
+        with pytest.raises(MemoryError):
+            put(store)
+    assert put(store, body=b"next").ok
+    assert bodies(store) == [b"next"]
+    store.close()
