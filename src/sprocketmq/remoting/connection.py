@@ -86,10 +86,11 @@ class Connection(Traffic, asyncio.Protocol):
     def reply(self, reply: Command | Frame, request: Command, *, waited: bool = False) -> None:
         """The late answer to a request whose handler returned None; `waited` when that was for a message."""
         self.in_flight -= 1
-        self._table.answered_late(request, reply, self._loop.time() - request.arrived, waited)
         self._put_frame(encode_frame(reply) if isinstance(reply, Command) else reply)
         if self._draining:
             self._registry.notice()
+        # last: whatever goes wrong with the figures, the answer is out
+        self._table.answered_late(request, reply, self._loop.time() - request.arrived, waited)
 
     def drain(self) -> None:
         """Read no more requests; those that were read are still answered."""

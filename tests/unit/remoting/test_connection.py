@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 import pytest
 
@@ -93,6 +94,31 @@ async def test_a_parked_request_is_answered_later_and_out_of_order(start_server:
     assert second is not None
     assert (first.opaque, second.opaque, second.remark) == (2, 1, "woken")
     assert only(server).in_flight == 0
+    peer.close()
+
+
+class NoFigure:
+    """Nothing can be counted by it."""
+
+    def __bool__(self) -> bool:
+        raise MemoryError
+
+    def __hash__(self) -> int:
+        raise MemoryError
+
+
+async def test_figures_that_fail_keep_no_answer_back(start_server: StartServer) -> None:
+    service = Service()
+    server = await start_server(service.table)
+    peer = await BarePeer.connect(server.port)
+    await peer.write(Command(PARK, opaque=1))
+    await until(lambda: service.parked)
+    connection, request = service.parked.pop()
+    with pytest.raises(MemoryError):
+        connection.reply(request.reply(0, "woken"), request, waited=cast(bool, NoFigure()))
+    answer = await peer.read()
+    assert answer is not None
+    assert (answer.opaque, answer.remark) == (1, "woken")
     peer.close()
 
 
