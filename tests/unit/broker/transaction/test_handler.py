@@ -169,6 +169,18 @@ async def test_a_producer_is_asked_and_its_answer_counts(broker: Broker, clock: 
     assert producer.asked.empty()
 
 
+@pytest.mark.parametrize("by_ms", [-3_600_000, 3_600_000])
+async def test_a_clock_that_is_set_changes_no_check(broker: Broker, clock: FakeClock, by_ms: int) -> None:
+    producer = Producer(broker)
+    await producer.heartbeat("", "p1", producers=("PG",))
+    await half(producer, b"asked")
+    clock.jump(by_ms)
+    check(broker, clock, 5_999)
+    assert producer.asked.empty()
+    check(broker, clock, 1)
+    assert decode_record((await asyncio.wait_for(producer.asked.get(), 60)).body).body == b"asked"
+
+
 async def test_without_a_living_client_no_try_is_counted(broker: Broker, caller: Caller, clock: FakeClock) -> None:
     await half(caller)
     for _ in range(20):
