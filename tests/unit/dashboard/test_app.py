@@ -98,3 +98,21 @@ def test_a_producer_is_shown_with_its_address(site: Site, admin: AdminClient, pr
     producer.send(Message("addressed", b"x"))
     eventually(lambda: "console-tests" in site.get("/brokers/broker-a/0"), "the heartbeat of the producer")
     assert re.search(r"<code>127\.0\.0\.1:\d+</code></td><td>PYTHON", site.get("/brokers/broker-a/0"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"secret": "x" * (9 << 20)}, "maximum size"),
+        ({f"f{number}": "x" for number in range(3000)}, "Too many fields"),
+        ({"secret": "x" * (16 << 20)}, "is not taken"),
+    ],
+    ids=["a long field", "many fields", "a long form"],
+)
+def test_a_form_that_is_too_long_is_the_senders_mistake(
+    site: Site, fields: dict[str, str], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is told so, and the log of the console is not his to fill."""
+    answer = site.client.post("/sign-in", data=fields)
+    assert (answer.status_code, said in answer.text) == (400, True)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

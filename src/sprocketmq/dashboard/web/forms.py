@@ -7,6 +7,7 @@ import secrets
 from datetime import UTC, datetime
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 TOKEN = "csrf"
@@ -81,7 +82,10 @@ async def read_form(request: Request) -> WebForm:
     """Raises Forged when the token is not that of the session."""
     if int(request.headers.get("content-length", "0")) > _MAX_FORM_BYTES:
         raise BadForm(f"A form of more than {_MAX_FORM_BYTES:,} bytes is not taken.")
-    found = await request.form(max_files=_MAX_FILES, max_fields=_MAX_FIELDS, max_part_size=_MAX_PART_BYTES)
+    try:
+        found = await request.form(max_files=_MAX_FILES, max_fields=_MAX_FIELDS, max_part_size=_MAX_PART_BYTES)
+    except HTTPException as error:
+        raise BadForm(error.detail) from None
     fields: dict[str, list[str]] = {}
     for name, value in found.multi_items():
         if isinstance(value, str):
