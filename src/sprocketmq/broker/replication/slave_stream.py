@@ -56,7 +56,7 @@ class SlaveStream(asyncio.Protocol):
         """Do what the master's bytes ask for, and tell what is here then. What is wrong ends the connection."""
         try:
             work()
-        except (SprocketError, OSError) as error:
+        except (SprocketError, OSError) as error:  # of the disk: what cannot be kept is not reported, and comes again
             events.error("replication stopped", error, log_end=self._replica.end_offset)
             self.close(str(error))
             return

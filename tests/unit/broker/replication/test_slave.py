@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.fault.disk import SimDisk
 from tests.fault.held_disk import HeldDisk
 from tests.unit.broker.replication.conftest import StartMember
 from tests.unit.broker.replication.support import follows, until
@@ -16,6 +17,8 @@ from tests.unit.store.support import clean, open_store
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.replication import slave as slave_module
+from sprocketmq.broker.replication.auto_switch_stream import AutoSwitchStream
+from sprocketmq.broker.replication.epoch_store import EpochStore
 from sprocketmq.broker.replication.slave_stream import SlaveStream
 from sprocketmq.broker.roles import Role, Standing
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -24,7 +27,9 @@ from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
 from sprocketmq.protocol.bodies.ha import HARuntimeInfo
 from sprocketmq.protocol.bodies.pop import SetMessageRequestModeRequestBody
 from sprocketmq.protocol.enums import MessageRequestMode
+from sprocketmq.protocol.ha import switch_stream
 from sprocketmq.protocol.ha.default_stream import TransferDecoder, encode_frame_header
+from sprocketmq.protocol.ha.epochs import Epoch
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.replica import Replica
 from sprocketmq.store.timer.log import TimerCheck, read_timer_check
@@ -498,3 +503,28 @@ async def test_readers_are_sent_elsewhere_by_a_slave_a_little_earlier(start_memb
         caller = Caller(broker)
         assert fields(await caller.pull(count=1))["suggestWhichBrokerId"] == suggested
         await caller.client.close(0.1)
+
+
+async def test_an_epoch_that_cannot_be_kept_ends_the_stream_and_begins_with_the_next(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is told, nothing of the epoch is written or reported, and the master is asked again."""
+    store = open_store(tmp_path / "store", mapped_file_size_commit_log=4 << 20)
+    replica, disk = Replica(store, Disk()), SimDisk()
+    epochs = EpochStore(disk, disk.root / "epochFileCheckpoint")
+    log = b"".join(frame.body for frame in TransferDecoder().feed(recorded("default", "s2c.bin")))
+    answer = switch_stream.encode_answer(len(log), (Epoch(1, 0),))
+    frame = switch_stream.encode_frame_header(0, len(log), Epoch(1, 0), 0) + log
+    disk.faults.fail_at = disk.faults.entered + 1
+    for kept in (False, True):
+        made = AutoSwitchStream(replica, lambda: replica.end_offset, store, epochs, switch_stream.Handshake(2))
+        wire = Wire()
+        made.connection_made(wire)
+        made.data_received(answer)
+        said = len(wire.written)
+        made.data_received(frame)
+        assert wire.aborted is not kept
+        assert (len(wire.written) > said) is kept
+        assert (len(epochs.list), replica.end_offset) == ((1, len(log)) if kept else (0, 0))
+    assert "replication stopped" in caplog.text
+    store.close()
