@@ -16,7 +16,10 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
+from sprocketmq.logs import Events
 from sprocketmq.remoting import Connection
+
+events = Events("sprocketmq.broker.pull")
 
 #: Of one turn of the loop.
 SLICE_COUNT = 16
@@ -74,10 +77,19 @@ class WokenRequests:
             if connection.stalled_since is not None and not connection.closed:
                 connection.on_writable.append(partial(self.add, connection, serve))
                 continue
-            size += serve()
+            size += self._answer(connection, serve)
             self._answered.append(connection)
             if size >= SLICE_BYTES:
                 break
+
+    def _answer(self, connection: Connection, serve: Serve) -> int:
+        """Whatever goes wrong, its client does not wait in vain: it connects again, and asks again."""
+        try:
+            return serve()
+        except Exception as error:  # noqa: BLE001 - the edge of one request: the others are answered
+            events.error("request not answered", error, peer=connection.peer)
+            connection.abort("a request of it could not be answered")
+            return 0
 
     # -- what is not read ----------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
+from sprocketmq.codes import ResponseCode
+from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder
 from sprocketmq.remoting import Connection, ProcessorTable
@@ -42,6 +44,11 @@ class _Inside:
     def unread_bytes(self) -> int:
         """Nothing is written here."""
         return 0
+
+    def abort(self, reason: str) -> None:
+        """It is this request that fails, not the connection of its client, who is told so."""
+        if not self.answer.done():
+            self.answer.set_exception(RequestRefused(ResponseCode.SYSTEM_ERROR, reason))
 
     def reply(self, reply: Command | Frame, _request: Command, *, waited: bool = False) -> None:
         if not self.answer.done():

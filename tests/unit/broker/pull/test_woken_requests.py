@@ -16,6 +16,7 @@ class Peer:
 
     def __init__(self, *, reads: bool = True) -> None:
         self.reads = reads
+        self.peer = "a peer"
         self.closed = False
         self.stalled_since: float | None = None
         self.unread_bytes = 0
@@ -64,14 +65,15 @@ async def test_large_answers_are_fewer_in_a_turn() -> None:
         assert peer.answers == 2 * turn
 
 
-async def test_one_that_fails_holds_up_nobody() -> None:
-    woken, peer = WokenRequests(), Peer()
-    failures: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: failures.append(context["exception"]))
-    woken.add(cast(Connection, peer), lambda: 1 // 0)
+async def test_one_that_fails_holds_up_nobody_and_is_not_left_waiting(caplog: pytest.LogCaptureFixture) -> None:
+    """Its connection ends: the client comes again, and asks again."""
+    woken, unlucky, peer = WokenRequests(), Peer(), Peer()
+    woken.add(cast(Connection, unlucky), lambda: 1 // 0)
     wake(woken, peer, 100)
     await turns(2)
-    assert (peer.answers, len(failures)) == (1, 1)
+    assert (peer.answers, peer.closed) == (1, False)
+    assert unlucky.closed
+    assert "request not answered" in caplog.text
 
 
 async def test_a_look_that_fails_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
