@@ -17,6 +17,7 @@ from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.controller import SyncStateSet
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.controller_fields import LeaseFields, ReplicaFields
+from sprocketmq.protocol.fields import quoted
 from sprocketmq.protocol.header import to_ext_fields
 from sprocketmq.protocol.headers.controller import (
     AlterSyncStateSetRequestHeader,
@@ -133,6 +134,7 @@ class Processors:
 
     async def elect(self, connection: Connection, request: Command) -> Answer:
         header = decode(ElectMasterRequestHeader, request)
+        self._check_cluster(header.broker_name, header.cluster_name)
         config = self._controller.settings.current
         if header.designate_elect:  # what an administrator asks; a broker only asks for somebody
             if not config.has_accounts:
@@ -143,12 +145,20 @@ class Processors:
 
     async def clean(self, connection: Connection, request: Command) -> Answer:
         header = decode(CleanControllerBrokerDataRequestHeader, request)
+        self._check_cluster(header.broker_name, header.cluster_name)
         answer = await self._change(header.broker_name, partial(rules.clean, request=header))
         events.info(
             "broker data cleaned" if answer.code == ResponseCode.SUCCESS else "broker data kept",
             broker=header.broker_name, ids=header.broker_controller_ids_to_clean or "*", peer=connection.peer,
         )  # fmt: skip
         return answer
+
+    def _check_cluster(self, name: str | None, cluster: str | None) -> None:
+        """Who may change a cluster is judged by the one that the request names: it must be that of the set."""
+        record = self._controller.sets.get(name or "")
+        if record is not None and cluster and record.cluster and cluster != record.cluster:
+            remark = f"Broker-set: {name} is of cluster {record.cluster}, not {quoted(cluster)}"
+            raise RequestRefused(ResponseCode.CONTROLLER_INVALID_REQUEST, remark)
 
     async def _change(self, name: str | None, rule: Rule) -> Answer:
         return (await self._controller.change(name or "", rule)).answer

@@ -197,6 +197,20 @@ async def test_strangers_change_nothing(
     assert answer.code == ResponseCode.NO_PERMISSION
 
 
+@pytest.mark.parametrize("code", [RequestCode.CLEAN_BROKER_DATA, RequestCode.CONTROLLER_ELECT_MASTER])
+async def test_a_set_is_changed_by_the_name_of_its_own_cluster(call: Caller, controller: Controller, code: int) -> None:
+    """Who may change another cluster would name that one."""
+    await pair(call)
+    before = controller.sets.get("a")
+    answer = await call(
+        code, clusterName="other", brokerName="a", brokerId=2, designateElect=True, isCleanLivingBroker=True
+    )
+    assert (answer.code, answer.remark) == (
+        ResponseCode.CONTROLLER_INVALID_REQUEST, "Broker-set: a is of cluster c, not 'other'",
+    )  # fmt: skip
+    assert controller.sets.get("a") == before
+
+
 THIS = Member("this", "one")
 
 
