@@ -16,7 +16,7 @@ from tests.simulation.in_sync import SimulatedSet
 from tests.simulation.streams import MasterSide, ReplicaSide
 from tests.unit.controller.support import alter, elect, register
 
-from sprocketmq.broker.controller_mode.sync_state_changes import OLD_VIEW
+from sprocketmq.broker.controller_mode.sync_state_changes import OLD_VIEW, REFUSALS
 from sprocketmq.codes import ResponseCode
 from sprocketmq.controller.answers import Outcome, ReplicaStanding
 from sprocketmq.controller.broker_set import BrokerSet
@@ -245,10 +245,10 @@ class BrokerModel:
         if outcome.answer.code == ResponseCode.SUCCESS:
             assert outcome.record is not None
             self.in_sync.adopt(outcome.record.in_sync, outcome.record.in_sync_epoch)
-        elif outcome.answer.code in OLD_VIEW and self.flaw is not Flaw.FORGET_COPIES:
-            self.look()
-        else:
+        elif outcome.answer.code in REFUSALS or self.flaw is Flaw.FORGET_COPIES:
             self.in_sync.refused(wanted)
+        elif outcome.answer.code in OLD_VIEW:
+            self.look()
         self.promise()
 
     def promise(self) -> None:

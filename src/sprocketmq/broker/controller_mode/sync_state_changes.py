@@ -27,9 +27,8 @@ OLD_VIEW = frozenset(
     }
 )
 
-
 #: Answers to a request that was held against the set, and could not be granted: nor was an earlier copy of it.
-_REFUSALS = frozenset({ResponseCode.CONTROLLER_INVALID_REPLICAS, ResponseCode.CONTROLLER_BROKER_NOT_ALIVE})
+REFUSALS = frozenset({ResponseCode.CONTROLLER_INVALID_REPLICAS, ResponseCode.CONTROLLER_BROKER_NOT_ALIVE})
 
 
 class SyncStateChanges:
@@ -105,7 +104,7 @@ class SyncStateChanges:
             tell("in-sync set changed", members=sorted(in_sync.known), set_epoch=in_sync.epoch)
         else:
             events.warning("in-sync set refused", wanted=sorted(wanted), code=answer.code, remark=answer.remark)
-            if answer.code in _REFUSALS:
+            if answer.code in REFUSALS:
                 in_sync.refused(wanted)
             elif answer.code in OLD_VIEW:
                 self._look()
