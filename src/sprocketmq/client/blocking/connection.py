@@ -10,7 +10,7 @@ import itertools
 import select
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -166,12 +166,17 @@ class BlockingCluster:
             raise
 
     def insist(self, attempt: Callable[[], T], *, at_most: int | None = None) -> T:
-        """The result of `attempt`, made again while its error may pass, no more often than `at_most`."""
+        """The result of `attempt`, made again while its error may pass, no more often than `at_most`.
+
+        Nameservers were insisted on when they are said to be Offline: that is not waited for twice.
+        """
         pause = self._pause
         retries = self._retries if at_most is None else min(at_most, self._retries)
         for left in reversed(range(retries + 1)):
             try:
                 return attempt()
+            except Offline:
+                raise
             except ClientError as error:
                 if not error.retriable or left == 0:
                     raise
@@ -214,16 +219,19 @@ class BlockingCluster:
         return found
 
     def _nameserver(self, code: int, header: object | None = None) -> Command:
-        return self.insist(lambda: self._first_answer(self.options.nameservers, code, header))
+        try:
+            return self.insist(lambda: self._first_answer(code, header))
+        except Unreachable as error:
+            raise Offline(list(self.options.nameservers), error.reason) from None
 
-    def _first_answer(self, addresses: Iterable[str], code: int, header: object | None) -> Command:
+    def _first_answer(self, code: int, header: object | None) -> Command:
         reason = ""
-        for address in addresses:
+        for address in self.options.nameservers:
             try:
                 return self.ask(address, code, header)
             except (TimedOut, Unreachable) as error:
                 reason = getattr(error, "reason", str(error))  # without the address, which is named already
-        raise Offline(list(addresses), reason)
+        raise Unreachable("the nameservers", reason)
 
 
 def refused(answer: Command, address: str) -> Refused:
