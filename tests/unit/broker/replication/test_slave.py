@@ -421,6 +421,12 @@ class Wire(asyncio.Transport):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.written += bytes(data)
 
+    def pause_reading(self) -> None:
+        return
+
+    def resume_reading(self) -> None:
+        return
+
     def abort(self) -> None:
         self.aborted = True
 
@@ -521,8 +527,10 @@ async def test_an_epoch_that_cannot_be_kept_ends_the_stream_and_begins_with_the_
         wire = Wire()
         made.connection_made(wire)
         made.data_received(answer)
+        await until(lambda made=made: made._saving is None)  # type: ignore[misc]
         said = len(wire.written)
         made.data_received(frame)
+        await until(lambda made=made: made._saving is None)  # type: ignore[misc]
         assert wire.aborted is not kept
         assert (len(wire.written) > said) is kept
         assert (len(epochs.list), replica.end_offset) == ((1, len(log)) if kept else (0, 0))
