@@ -92,4 +92,4 @@ def test_a_signal_ends_a_worker_with_its_place_kept(
     assert (worker.returncode, out) == (0, "handled\nended\n")
     assert "Traceback" not in errors
     with PullConsumer(group, cluster.address) as consumer:
-        assert consumer.committed(queue) == 1
+        assert consumer.committed(queue) == 1, errors

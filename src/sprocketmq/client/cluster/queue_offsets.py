@@ -141,6 +141,18 @@ async def commit_all(
 async def _commit_once(
     instance: ClientInstance, group: str, wanted: Mapping[MessageQueue, int]
 ) -> dict[MessageQueue, ClientError]:
+    """One queue of each topic and broker goes ahead of the others: Apache's broker makes its table of a group and topic
+    with the first commit, and of two first ones that come at once it forgets one (`ConsumerOffsetManager.java`).
+    """
+    first = {(queue.topic, queue.broker_name): queue for queue in reversed(list(wanted))}.values()
+    ahead = {queue: wanted[queue] for queue in first}
+    rest = {queue: offset for queue, offset in wanted.items() if queue not in ahead}
+    return await _commit_together(instance, group, ahead) | await _commit_together(instance, group, rest)
+
+
+async def _commit_together(
+    instance: ClientInstance, group: str, wanted: Mapping[MessageQueue, int]
+) -> dict[MessageQueue, ClientError]:
     commits = (commit(instance, group, queue, offset) for queue, offset in wanted.items())
     failed: dict[MessageQueue, ClientError] = {}
     for queue, result in zip(wanted, await asyncio.gather(*commits, return_exceptions=True), strict=True):
