@@ -16,15 +16,12 @@ from typing import TYPE_CHECKING
 
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import ConfigError, RequestRefused
-from sprocketmq.logs import Events
 from sprocketmq.remoting.peer import Peer
 
 if TYPE_CHECKING:
     from sprocketmq.protocol.command import Command
     from sprocketmq.remoting.connection import Connection
     from sprocketmq.remoting.handlers import Handler, Reply
-
-events = Events("sprocketmq.remoting.access")
 
 #: Addresses that a list remembers the answer for.
 _MAX_HOSTS = 1024
@@ -66,7 +63,6 @@ class AdminAccess:
         """RequestRefused when the peer may not make this request."""
         if not self.allows(connection.peer):
             self.refused += 1
-            events.warning("request refused", code=request.code, peer=connection.peer)
             remark = f"{connection.peer.host} may not ask this of this server: {self._keys} does not list it"
             raise RequestRefused(ResponseCode.NO_PERMISSION, remark)
 

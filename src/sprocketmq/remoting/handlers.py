@@ -22,9 +22,9 @@ from collections.abc import Awaitable, Callable, Generator, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from sprocketmq.codes import FLAG_ONEWAY, ResponseCode
+from sprocketmq.codes import FLAG_ONEWAY, RequestCode, ResponseCode
 from sprocketmq.errors import BodyError, CommandError, RequestRefused
-from sprocketmq.logs import Events
+from sprocketmq.logs import PEER_TEXT, Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.remoting.answer_times import UNKNOWN, AnswerTimes
@@ -41,7 +41,16 @@ SlowHandler: TypeAlias = Callable[["Connection", Command], Awaitable[Reply]]
 Steps: TypeAlias = Generator[None, None, Reply]
 LongHandler: TypeAlias = Callable[["Connection", Command], Steps]
 _ONEWAY = int(FLAG_ONEWAY)
-
+#: Told of what is not there, which clients that start ask for all day.
+_ABSENT = frozenset(
+    {
+        ResponseCode.TOPIC_NOT_EXIST,
+        ResponseCode.QUERY_NOT_FOUND,
+        ResponseCode.SUBSCRIPTION_NOT_EXIST,
+        ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
+        ResponseCode.CONSUMER_NOT_ONLINE,
+    }
+)
 
 Checks: TypeAlias = Generator[None, None, bool]
 
@@ -174,10 +183,26 @@ class ProcessorTable:
 
 
 def refusal(request: Command, error: Exception, connection: Connection) -> Command:
-    """The response that tells a peer of `error`; what is our fault is logged, and its details stay here."""
+    """The response that tells a peer of `error`; what is our fault is logged, and its details stay here.
+
+    The line in the log has the request's number, as its client has, to find the one by the other.
+    """
     if isinstance(error, RequestRefused):
-        return request.reply(error.code, error.remark)
-    if isinstance(error, (CommandError, BodyError)):
-        return request.reply(ResponseCode.SYSTEM_ERROR, str(error))
-    events.error("request failed", error, code=request.code, peer=connection.peer)
-    return request.reply(ResponseCode.SYSTEM_ERROR, f"internal error: {type(error).__name__}")
+        reply = request.reply(error.code, error.remark)
+    elif isinstance(error, (CommandError, BodyError)):
+        reply = request.reply(ResponseCode.SYSTEM_ERROR, str(error))
+    else:
+        events.error("request failed", error, code=request.code, request=request.opaque, peer=connection.peer)
+        return request.reply(ResponseCode.SYSTEM_ERROR, f"internal error: {type(error).__name__}")
+    _teller(request.code, reply.code)(
+        "request refused", code=request.code, request=request.opaque, response=reply.code,
+        reason=(reply.remark or "")[:PEER_TEXT], peer=connection.peer,
+    )  # fmt: skip
+    return reply
+
+
+def _teller(asked: int, code: int) -> Callable[..., None]:
+    if code == ResponseCode.NO_PERMISSION:
+        return events.warning
+    is_absent = code in _ABSENT or asked == RequestCode.GET_CONSUMER_LIST_BY_GROUP  # that has no code of its own
+    return events.debug if is_absent else events.info

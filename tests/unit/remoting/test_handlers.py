@@ -53,6 +53,30 @@ async def test_errors_become_answers(
     assert (answer.code, answer.remark) == (code, remark)
 
 
+@pytest.mark.parametrize(
+    ("error", "level"),
+    [
+        (RequestRefused(ResponseCode.NO_PERMISSION, "not you"), "WARNING"),
+        (RequestRefused(ResponseCode.SYSTEM_BUSY, "too much"), "INFO"),
+        (BodyError("not JSON"), "INFO"),
+        (RequestRefused(ResponseCode.QUERY_NOT_FOUND, "nothing there"), "DEBUG"),
+    ],
+)
+async def test_a_refusal_is_logged_with_the_number_of_its_request(
+    start_server: StartServer, error: Exception, level: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = await start_server(raising(error))
+    peer = await BarePeer.connect(server.port)
+    with caplog.at_level(logging.DEBUG, "sprocketmq.remoting.processors"):
+        await peer.write(Command(RequestCode.SEND_MESSAGE, opaque=4711))
+        await peer.read()
+    (line,) = [record for record in caplog.records if record.message == "request refused"]
+    told = vars(line)["fields"]
+    assert (line.levelname, told["code"], told["request"]) == (level, RequestCode.SEND_MESSAGE, 4711)
+    assert told["reason"] == str(getattr(error, "remark", error))
+    peer.close()
+
+
 async def test_a_bug_is_logged_and_its_details_stay_here(
     start_server: StartServer, client: RemotingClient, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -90,7 +90,8 @@ class Audit:
             return ""
 
     def _tell(self, connection: Connection, request: Command, who: str, result: str, old: str) -> None:
-        fields: dict[str, object] = {"user": who or "-", "peer": connection.peer, "result": result}
+        fields: dict[str, object] = {"user": who or "-", "peer": connection.peer}
+        fields |= {"request": request.opaque, "result": result}
         for key, value in (request.ext_fields or {}).items():
             if key not in _LEFT_OUT and value and _PLAIN.fullmatch(key) and len(fields) < _MAX_FIELDS:
                 fields[f"field_{key}"] = shown(key, value[:_MAX_TEXT])

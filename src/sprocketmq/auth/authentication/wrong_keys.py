@@ -33,7 +33,6 @@ class WrongKeys:
         self.count += 1
         count = self._noted(connection.peer.host)
         if count <= FREE:  # so many lines a minute, and one more
-            events.warning("request refused", code=request.code, peer=connection.peer, reason=refused.remark)
             return False
         if count == FREE + 1:
             events.warning("wrong keys are slowed down", peer=connection.peer)
