@@ -143,9 +143,10 @@ def test_docker(machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     text = (DEPLOY / "docker" / "Dockerfile").read_text()
     (command,) = (json.loads(found) for found in re.findall(r"^CMD (\[.*\])$", text, re.M))
     (check,) = (json.loads(found) for found in re.findall(r"^HEALTHCHECK .*CMD (\[.*\])$", text, re.M))
-    names, broker, page = free_ports(3)
+    names, broker, replication, page = free_ports(4)
     monkeypatch.chdir(tmp_path)  # WORKDIR is the volume
     ports = [f"--nameserver-port={names}", f"--port={broker}", f"--set=metricsPromExporterPort={page}"]
+    ports.append(f"--set=haListenPort={replication}")  # else the port behind the broker's, which may be one of these
     address = ["--set=brokerIP1=127.0.0.1", "--dashboard-port=0"]
     started = Sprocket(*(machine.here("up", part) for part in command), *ports, *address)
     machine.running.callback(started.end)
