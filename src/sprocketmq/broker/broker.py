@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sprocketmq.auth.access import Access
 from sprocketmq.auth.authentication.inner_signer import InnerSigner
+from sprocketmq.auth.wiring import Access
 from sprocketmq.broker import admin
 from sprocketmq.broker.admin.audited_state import broker_looks
 from sprocketmq.broker.admin.runtime_info import Source

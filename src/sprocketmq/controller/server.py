@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Coroutine
 from functools import partial
 from typing import Any, cast
 
-from sprocketmq.auth.access import Access
+from sprocketmq.auth.wiring import Access
 from sprocketmq.codes import ResponseCode
 from sprocketmq.controller import elections
 from sprocketmq.controller.answers import Living, Outcome, ReplicaStanding, Rule

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from sprocketmq.auth.access import Access
+from sprocketmq.auth.wiring import Access
 from sprocketmq.codes import RequestCode
 from sprocketmq.logs import Events
 from sprocketmq.metrics.exporter import Exporter
