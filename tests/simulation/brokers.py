@@ -18,8 +18,8 @@ from tests.unit.controller.support import alter, elect, register
 
 from sprocketmq.broker.controller_mode.sync_state_changes import OLD_VIEW, REFUSALS
 from sprocketmq.codes import ResponseCode
-from sprocketmq.controller.answers import Outcome, ReplicaStanding
 from sprocketmq.controller.broker_set import BrokerSet
+from sprocketmq.controller.decisions import Outcome, ReplicaStanding
 
 if TYPE_CHECKING:
     from tests.simulation.clients import Sending

@@ -13,8 +13,8 @@ from tests.simulation.flaws import Flaw
 from tests.unit.controller.support import CLUSTER, NAME
 
 from sprocketmq.controller import elections
-from sprocketmq.controller.answers import Outcome, ReplicaStanding, Rule
 from sprocketmq.controller.broker_set import BrokerSet
+from sprocketmq.controller.decisions import Outcome, ReplicaStanding, Rule
 from sprocketmq.controller.liveness import LiveIdentity, Liveness
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 from tests.simulation.walk import Rules, walk
 from tests.unit.controller.support import alter, elect, register
 
-from sprocketmq.controller.answers import Living, Outcome
 from sprocketmq.controller.broker_set import BrokerSet
+from sprocketmq.controller.decisions import Living, Outcome
 
 
 def test_what_was_promised_is_in_every_member_of_the_set() -> None:

@@ -15,8 +15,8 @@ from functools import cache
 
 from tests.unit.controller.support import alter, elect, kept, register, three
 
-from sprocketmq.controller.answers import Outcome, ReplicaStanding
 from sprocketmq.controller.broker_set import BrokerSet
+from sprocketmq.controller.decisions import Outcome, ReplicaStanding
 
 IDS = (1, 2, 3)
 Ids = frozenset[int]

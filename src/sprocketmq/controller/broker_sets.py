@@ -11,8 +11,8 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 from sprocketmq.codes import ResponseCode
-from sprocketmq.controller.answers import Living, Outcome, Rule
 from sprocketmq.controller.broker_set import BrokerSet
+from sprocketmq.controller.decisions import Living, Outcome, Rule
 from sprocketmq.controller.engines import Engine, EngineFailed
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sprocketmq.codes import ResponseCode
-from sprocketmq.controller.answers import Answer, Living, Outcome, ReplicaStanding, refused, reign
 from sprocketmq.controller.broker_set import BrokerSet
+from sprocketmq.controller.decisions import Answer, Living, Outcome, ReplicaStanding, refused, reign
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.cluster import BrokerMemberGroup
 from sprocketmq.protocol.bodies.controller import ElectMasterResponseBody

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sprocketmq.controller.answers import ReplicaStanding
+from sprocketmq.controller.decisions import ReplicaStanding
 
 Clock = Callable[[], float]
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.controller import answers, elections, rules
-from sprocketmq.controller.answers import Answer, ReplicaStanding, Rule
+from sprocketmq.controller import decisions, elections, rules
+from sprocketmq.controller.decisions import Answer, ReplicaStanding, Rule
 from sprocketmq.controller.liveness import LiveIdentity
 from sprocketmq.controller.requests import decode, decode_names
 from sprocketmq.errors import RequestRefused
@@ -87,7 +87,7 @@ class Processors:
     def replica_info(self, _connection: Connection, request: Command) -> Answer:
         name = decode(GetReplicaInfoRequestHeader, request).broker_name or ""
         lease = self._controller.lease(name, decode(LeaseFields, request))
-        return answers.replica_info(self._controller.sets.get(name), lease)
+        return decisions.replica_info(self._controller.sets.get(name), lease)
 
     def next_broker_id(self, _connection: Connection, request: Command) -> Answer:
         header = decode(GetNextBrokerIdRequestHeader, request)
@@ -100,7 +100,7 @@ class Processors:
     def sync_state_data(self, _connection: Connection, request: Command) -> Answer:
         sets = self._controller.sets
         found = [record for name in decode_names(request.body) if (record := sets.get(name)) is not None]
-        return answers.sync_state_data((record, sets.living(record)) for record in found)
+        return decisions.sync_state_data((record, sets.living(record)) for record in found)
 
     # -- the leader: changes --------------------------------------------------------------------------------------
 

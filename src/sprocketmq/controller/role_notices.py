@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Iterable
 
 from sprocketmq.codes import RequestCode
-from sprocketmq.controller.answers import reign, set_body
 from sprocketmq.controller.broker_set import BrokerSet
+from sprocketmq.controller.decisions import reign, set_body
 from sprocketmq.errors import RemotingError
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command

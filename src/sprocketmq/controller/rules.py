@@ -19,8 +19,8 @@ from dataclasses import replace
 from functools import partial
 
 from sprocketmq.codes import ResponseCode
-from sprocketmq.controller.answers import Answer, Living, Outcome, refused, reign, set_body
 from sprocketmq.controller.broker_set import FIRST_BROKER_ID, BrokerSet, ReplicaRecord
+from sprocketmq.controller.decisions import Answer, Living, Outcome, refused, reign, set_body
 from sprocketmq.protocol.bodies.controller import SyncStateSet
 from sprocketmq.protocol.controller_fields import ReplicaFields
 from sprocketmq.protocol.header import to_ext_fields

@@ -17,10 +17,10 @@ from typing import Any, cast
 from sprocketmq.auth.wiring import Access
 from sprocketmq.codes import ResponseCode
 from sprocketmq.controller import elections
-from sprocketmq.controller.answers import Living, Outcome, ReplicaStanding, Rule
 from sprocketmq.controller.broker_set import BrokerSet
 from sprocketmq.controller.broker_sets import BrokerSets
 from sprocketmq.controller.config import ControllerConfig
+from sprocketmq.controller.decisions import Living, Outcome, ReplicaStanding, Rule
 from sprocketmq.controller.engines import Engine, EngineFailed, Member, NotLeading
 from sprocketmq.controller.figures import figures
 from sprocketmq.controller.liveness import MAX_LEASE_MS, Clock, LiveIdentity, Liveness

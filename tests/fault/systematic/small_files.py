@@ -26,9 +26,9 @@ from sprocketmq.auth.authorization.policies import PolicyEntry, PolicyType
 from sprocketmq.auth.authorization.resources import Action, Decision, Pattern, Resource, ResourceType
 from sprocketmq.broker.controller_mode.identity import BootNote, Identity
 from sprocketmq.broker.replication.epoch_store import FILE_NAME, EpochStore
-from sprocketmq.controller.answers import Answer, Outcome
 from sprocketmq.controller.broker_set import BrokerSet
 from sprocketmq.controller.broker_sets import BrokerSets
+from sprocketmq.controller.decisions import Answer, Outcome
 from sprocketmq.controller.engines.file import FileEngine
 from sprocketmq.errors import SprocketError
 from sprocketmq.nameserver.kvconfig import KVConfig

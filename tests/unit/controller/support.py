@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from sprocketmq.controller import elections, rules
-from sprocketmq.controller.answers import Living, Outcome, ReplicaStanding
 from sprocketmq.controller.broker_set import BrokerSet
+from sprocketmq.controller.decisions import Living, Outcome, ReplicaStanding
 from sprocketmq.protocol.bodies.controller import SyncStateSet
 from sprocketmq.protocol.controller_fields import ReplicaFields
 from sprocketmq.protocol.headers.controller import (

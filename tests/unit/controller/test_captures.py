@@ -69,8 +69,8 @@ async def test_who_leads(controller: Controller, call: Caller) -> None:
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_notice(number: int) -> None:
-    from sprocketmq.controller.answers import reign, set_body
     from sprocketmq.controller.broker_set import BrokerSet, ReplicaRecord
+    from sprocketmq.controller.decisions import reign, set_body
 
     recorded = frame(f"1008-request-{number}")
     fields = recorded.ext_fields or {}

@@ -4,7 +4,7 @@ import pytest
 from tests.unit.controller.support import alter, apply, elect, kept, living, three
 
 from sprocketmq.codes import ResponseCode
-from sprocketmq.controller.answers import Living, ReplicaStanding
+from sprocketmq.controller.decisions import Living, ReplicaStanding
 from sprocketmq.controller.elections import by_controller, needs_master
 
 Ids = frozenset[int]

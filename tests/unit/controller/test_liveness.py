@@ -4,7 +4,7 @@ import pytest
 from tests.unit.controller.conftest import FakeClock
 
 from sprocketmq.controller import liveness as module
-from sprocketmq.controller.answers import ReplicaStanding
+from sprocketmq.controller.decisions import ReplicaStanding
 from sprocketmq.controller.liveness import MAX_LEASE_MS, LiveIdentity, Liveness
 
 ME, OTHER = LiveIdentity("c", "a", 1), LiveIdentity("c", "a", 2)
