@@ -2,7 +2,7 @@
 from sprocketmq.hot.memory cimport ticks_ns
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.decoder cimport FrameDecoder
-from sprocketmq.remoting.calls cimport PendingCalls
+from sprocketmq.remoting.pending_calls cimport PendingCalls
 from sprocketmq.remoting.handlers cimport ProcessorTable
 
 import cython

@@ -29,10 +29,10 @@ from sprocketmq.errors import FrameError
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import MAX_HEADER_BYTES, FrameDecoder, encode_frame
-from sprocketmq.remoting.calls import PendingCalls
 from sprocketmq.remoting.handlers import Frame, ProcessorTable
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.peer import UNKNOWN_PEER, Peer
+from sprocketmq.remoting.pending_calls import PendingCalls
 from sprocketmq.remoting.turns import Turns
 
 if not cython.compiled:

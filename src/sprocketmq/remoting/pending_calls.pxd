@@ -1,4 +1,4 @@
-# The C types of calls.py.
+# The C types of pending_calls.py.
 from sprocketmq.protocol.command cimport Command
 
 import cython
