@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sprocketmq.config import setting
-from sprocketmq.remoting.admin_access import AdminAccess, Networks
+from sprocketmq.remoting.allowed_peers import AllowedPeers, Networks
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.tls.config import TlsConfig
 
@@ -94,17 +94,17 @@ class ServerConfig(TlsConfig):
         self.broker_access()
         self.proxies()
 
-    def access(self) -> AdminAccess:
+    def access(self) -> AllowedPeers:
         """Who may change things."""
-        return AdminAccess(self._admins, local=self.admin_allow_local)
+        return AllowedPeers(self._admins, local=self.admin_allow_local)
 
-    def read_access(self) -> AdminAccess:
+    def read_access(self) -> AllowedPeers:
         """Who may read what shows secrets, addresses or other people's data; slaves copy some of it."""
-        return AdminAccess(self._admins, self._brokers, local=self.admin_allow_local)
+        return AllowedPeers(self._admins, self._brokers, local=self.admin_allow_local)
 
-    def broker_access(self) -> AdminAccess:
+    def broker_access(self) -> AllowedPeers:
         """Who may speak as a broker."""
-        return AdminAccess(self._brokers, local=self.admin_allow_local)
+        return AllowedPeers(self._brokers, local=self.admin_allow_local)
 
     def proxies(self) -> Networks:
         return Networks("proxyProtocolFrom", self.proxy_protocol_from)

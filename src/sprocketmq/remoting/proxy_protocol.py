@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from typing import Protocol, cast
 
 from sprocketmq.logs import Events
-from sprocketmq.remoting.admin_access import Networks
+from sprocketmq.remoting.allowed_peers import Networks
 from sprocketmq.remoting.peer import Peer, peer_of
 
 events = Events("sprocketmq.remoting.proxy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from sprocketmq.remoting.admin_access import Networks
+from sprocketmq.remoting.allowed_peers import Networks
 from sprocketmq.remoting.connection import Connection
 from sprocketmq.remoting.connections import ConnectionRegistry
 from sprocketmq.remoting.handlers import ProcessorTable

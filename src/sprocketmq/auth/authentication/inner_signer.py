@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from sprocketmq.auth.config import Credential
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.signing import RequestStamps, with_signature
-from sprocketmq.remoting.admin_access import AdminAccess
+from sprocketmq.remoting.allowed_peers import AllowedPeers
 from sprocketmq.remoting.peer import parse_address, peer_of
 
 
@@ -28,7 +28,7 @@ class InnerSigner:
         """Sign towards this address as well: the configuration names it."""
         self._addresses.add(address)
 
-    def learn(self, address: str, brokers: AdminAccess) -> None:
+    def learn(self, address: str, brokers: AllowedPeers) -> None:
         """Sign towards an address that a nameserver has told, where `brokers` allows it."""
         try:
             host, port = parse_address(address)

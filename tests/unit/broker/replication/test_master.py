@@ -18,7 +18,7 @@ from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.replication import master as master_module
 from sprocketmq.codes import ResponseCode
 from sprocketmq.protocol.ha.default_stream import TransferDecoder
-from sprocketmq.remoting.admin_access import AdminAccess
+from sprocketmq.remoting.allowed_peers import AllowedPeers
 
 __all__ = ["loop_clock"]
 
@@ -151,7 +151,7 @@ async def test_a_first_report_outside_the_log_is_closed(start_member: StartMembe
 async def test_a_stranger_gets_nothing(start_member: StartMember, hand: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
     master = await start_member()
     await put(master, 1)
-    monkeypatch.setattr(AdminAccess, "allows", lambda _self, _peer: False)
+    monkeypatch.setattr(AllowedPeers, "allows", lambda _self, _peer: False)
     slave = await hand(master)
     slave.report(0)
     assert await slave.is_closed()

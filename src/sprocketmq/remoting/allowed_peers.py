@@ -47,7 +47,7 @@ class Networks:
         return any(network is None or address in network for network in self._networks)
 
 
-class AdminAccess:
+class AllowedPeers:
     """The peers of `lists`, and this machine unless `local` is false."""
 
     def __init__(self, *lists: Networks, local: bool = True) -> None:

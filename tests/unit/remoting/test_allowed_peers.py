@@ -5,8 +5,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import pytest
 
 from sprocketmq.errors import ConfigError
-from sprocketmq.remoting import admin_access
-from sprocketmq.remoting.admin_access import AdminAccess, Networks
+from sprocketmq.remoting import allowed_peers
+from sprocketmq.remoting.allowed_peers import AllowedPeers, Networks
 from sprocketmq.remoting.peer import peer_of
 
 
@@ -25,7 +25,7 @@ from sprocketmq.remoting.peer import peer_of
     ],
 )
 def test_who_may_change_things(allow_from: str, host: str, allowed: bool) -> None:
-    assert AdminAccess(Networks("adminAllowFrom", allow_from)).allows(peer_of((host, 1))) is allowed
+    assert AllowedPeers(Networks("adminAllowFrom", allow_from)).allows(peer_of((host, 1))) is allowed
 
 
 def test_a_list_that_is_none() -> None:
@@ -35,12 +35,12 @@ def test_a_list_that_is_none() -> None:
 
 def test_this_machine_is_one_of_many_behind_a_local_proxy() -> None:
     local = peer_of(("127.0.0.1", 1))
-    assert not AdminAccess(Networks("adminAllowFrom", ""), local=False).allows(local)
-    assert AdminAccess(Networks("adminAllowFrom", "127.0.0.1"), local=False).allows(local)
+    assert not AllowedPeers(Networks("adminAllowFrom", ""), local=False).allows(local)
+    assert AllowedPeers(Networks("adminAllowFrom", "127.0.0.1"), local=False).allows(local)
 
 
 def test_any_of_several_lists_is_enough() -> None:
-    access = AdminAccess(Networks("adminAllowFrom", "192.0.2.1"), Networks("brokerAllowFrom", "192.0.2.2"))
+    access = AllowedPeers(Networks("adminAllowFrom", "192.0.2.1"), Networks("brokerAllowFrom", "192.0.2.2"))
     assert [access.allows(peer_of((f"192.0.2.{last}", 1))) for last in (1, 2, 3)] == [True, True, False]
 
 
@@ -52,8 +52,8 @@ def test_an_address_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(host)
         return ip_address(host)
 
-    monkeypatch.setattr(admin_access, "ip_address", counted)
-    access = AdminAccess(Networks("adminAllowFrom", "192.0.2.0/24"))
+    monkeypatch.setattr(allowed_peers, "ip_address", counted)
+    access = AllowedPeers(Networks("adminAllowFrom", "192.0.2.0/24"))
     stranger, friend = peer_of(("203.0.113.9", 1)), peer_of(("192.0.2.1", 1))
     for _ in range(10):
         assert not access.allows(stranger)
