@@ -42,6 +42,8 @@ events = Events("sprocketmq.controller.server")
 
 #: A broker whose connection closed gets so long to take another; one that takes it lives.
 RECONNECT_SECONDS = 0.2
+#: Between probes of such a broker, when one ends.
+_PROBE_PAUSE = 0.01
 #: Between tries to take part in the contest for leadership, when the engine does not answer.
 _CONTEST_PAUSE = 1.0
 #: Who starts a controller is told that it is ready when it knows who leads, or after so long.
@@ -326,10 +328,20 @@ def _identity(record: BrokerSet, broker_id: int) -> LiveIdentity:
 
 
 async def _reachable(address: str) -> bool:
+    """Whether the broker takes connections. A process that is killed closes its sockets one after the other, and takes
+    one until the turn of those that listen: so it is held for as long as there is, and tried again where it ends.
+    """
+    taken = False
     try:
         async with asyncio.timeout(RECONNECT_SECONDS):
-            _, writer = await asyncio.open_connection(*parse_address(address))
-    except (OSError, ValueError):  # a timeout is an OSError too
+            while True:
+                taken = False
+                reader, writer = await asyncio.open_connection(*parse_address(address))
+                taken = True
+                with contextlib.closing(writer), contextlib.suppress(ConnectionError):
+                    await reader.read(1)
+                await asyncio.sleep(_PROBE_PAUSE)
+    except TimeoutError:
+        return taken
+    except (OSError, ValueError):
         return False
-    writer.close()
-    return True

@@ -93,6 +93,31 @@ async def test_a_master_that_takes_another_connection_is_kept(
     assert controller.elections == {"new_master_elected": 1}
 
 
+async def test_a_master_that_still_takes_a_connection_while_it_dies_is_replaced_at_once(
+    controller: Controller, call: Caller, listener: Listener
+) -> None:
+    """The system closes the sockets of a killed process in no particular order."""
+
+    killed = asyncio.Event()
+
+    async def die(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if killed.is_set():
+            dying.close()
+        else:
+            await reader.read()  # to its end, when the controller stops
+        writer.close()
+
+    dying = await asyncio.start_server(die, "127.0.0.1", 0)
+    address = f"127.0.0.1:{dying.sockets[0].getsockname()[1]}"
+    await pair(call, address, listener.address)
+    master = Caller(controller)
+    await master.heartbeat(1, address=address)
+    killed.set()
+    await master.client.close()
+    notice = await asyncio.wait_for(listener.notices.get(), 60)
+    assert (notice.ext_fields or {})["masterBrokerId"] == "2"
+
+
 async def test_a_lease_is_granted_to_the_master_alone(controller: Controller, call: Caller, clock: FakeClock) -> None:
     await pair(call, heartbeatTimeoutMills=1000)
     assert (await call(1004, brokerName="a", brokerId=2, leaseMillis=2000)).ext_fields == await call.state()
