@@ -57,7 +57,9 @@ class Figures:
 def _spread(values: list[float]) -> dict[str, float] | None:
     if not values:
         return None
-    return {"n": len(values), "p50": round(statistics.median(values), 2), "max": round(max(values), 2)}
+    ranked = [round(value, 2) for value in sorted(values)]
+    p99 = ranked[len(ranked) * 99 // 100]
+    return {"n": len(ranked), "p50": statistics.median(ranked), "p99": p99, "max": ranked[-1]}
 
 
 async def measure(
