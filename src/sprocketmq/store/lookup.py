@@ -6,6 +6,7 @@ counts bytes of the log.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -59,6 +60,15 @@ class Reader:
             return None
         record = whole_record(memoryview(data))
         return record if record is not None and record.commit_offset == commit_offset else None
+
+    def records_between(self, begin: int, end: int) -> Iterator[Record]:
+        """The messages of the log, whether or not they were dispatched."""
+        at, file_size = begin, self._log.file_size
+        while at < end:
+            record = self.record_at(at)
+            if record is not None:
+                yield record
+            at += file_size - at % file_size if record is None else record.size  # behind a blank the next file begins
 
     def message_at(self, commit_offset: int) -> Record | None:
         """The message there, when its queue says so too: a place that a peer names may lie inside a message's body."""

@@ -193,15 +193,9 @@ class Replica:
         store = self._store
         for queue in store.queues:
             queue.cursor.next_offset = queue.max_offset
-        at, end = store.dispatcher.dispatched_offset, store.log.max_offset
-        while at < end:
-            record = store.reader.record_at(at)
-            if record is None:
-                at += store.log.file_size - at % store.log.file_size  # a blank
-                continue
+        for record in store.reader.records_between(store.dispatcher.dispatched_offset, store.log.max_offset):
             cursor = store.dispatcher.queue(record.topic, record.queue_id)
             cursor.next_offset = max(cursor.next_offset, record.queue_offset + 1)
-            at += record.size
 
     def cut(self, end: int, reason: str) -> list[Quarantined]:
         """Cut the log behind `end`, durably, see `log_truncation`; returns what was set aside."""

@@ -43,7 +43,7 @@ class AutoSwitchReplication:
         self.master = Master(
             broker.settings, broker.store, replica, broker.acks, broker.roles, self.in_sync, self._make_link
         )
-        log_comparison = LogComparison(broker.store, broker.client, has_epochs=True)
+        log_comparison = LogComparison(broker.store, broker.client, lambda: len(self.epochs.list) > 0)
         self.slave = Slave(
             broker.settings, broker.store, replica, broker.roles, log_comparison, broker.acks, self._make_stream
         )

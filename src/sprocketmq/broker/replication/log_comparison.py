@@ -9,10 +9,13 @@ followed: a slave that is late loses nothing, one that mixes two logs loses ever
 
 A log that ends before the master's begins has nothing in common with it, and nobody can give what is missing between
 them: RocketMQ's slave waits for ever there. Ours begins anew. Under a controller only that is asked, for the epochs of
-the stream tell the rest.
+the stream tell the rest; unless the log here has none, say of a slave without a controller, or since their file was
+damaged.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from sprocketmq.broker.handlers.lookup import RAW_VIEW
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -35,7 +38,9 @@ class LeftBehind(SprocketError):
 
 
 class LogComparison:
-    def __init__(self, store: MessageStore, client: RemotingClient, *, has_epochs: bool = False) -> None:
+    def __init__(
+        self, store: MessageStore, client: RemotingClient, has_epochs: Callable[[], bool] = lambda: False
+    ) -> None:
         self._store = store
         self._client = client
         self._has_epochs = has_epochs
@@ -48,7 +53,7 @@ class LogComparison:
         low, high = await self._range(master)
         if end < low:
             raise LeftBehind(f"the log here ends at {end}, the oldest file of the master begins at {low}")
-        if self._has_epochs:
+        if self._has_epochs():
             return
         if end > high:
             raise LogsDiffer(f"the log here ends at {end}, the master's at {high}: they have diverged")
@@ -62,15 +67,23 @@ class LogComparison:
         return int(table.get("commitLogMinOffset", 0)), int(table.get("commitLogMaxOffset", 0))
 
     async def _compare_last(self, master: str, low: int) -> None:
-        last = max(self._store.queues, key=lambda queue: queue.cursor.max_commit_offset, default=None)
-        entry = None if last is None else last.raw_entry(last.max_offset - 1)
-        if entry is None or entry.is_filler or entry.commit_offset < low:
+        at, own = self._last_record()
+        if own is None or at < low:
             return
-        own = self._store.log.bytes_at(entry.commit_offset, entry.size)
-        fields = {"offset": str(entry.commit_offset), RAW_VIEW: "true"}
-        request = Command(RequestCode.VIEW_MESSAGE_BY_ID, ext_fields=fields)
+        request = Command(RequestCode.VIEW_MESSAGE_BY_ID, ext_fields={"offset": str(at), RAW_VIEW: "true"})
         answer = await self._client.call(master, request, _CALL_SECONDS)
-        if own is not None and (answer.code != ResponseCode.SUCCESS or bytes(answer.body) != bytes(own)):
-            raise LogsDiffer(
-                f"the message at {entry.commit_offset} is another one at the master: the logs have diverged"
-            )
+        if answer.code != ResponseCode.SUCCESS or bytes(answer.body) != own:
+            raise LogsDiffer(f"the message at {at} is another one at the master: the logs have diverged")
+
+    def _last_record(self) -> tuple[int, bytes | None]:
+        """Where it begins, and its bytes: the last that was dispatched, or behind it what is not confirmed yet."""
+        store = self._store
+        last = max(store.queues, key=lambda queue: queue.cursor.max_commit_offset, default=None)
+        entry = None if last is None else last.raw_entry(last.max_offset - 1)
+        found = None if entry is None or entry.is_filler else (entry.commit_offset, entry.size)
+        for record in store.reader.records_between(store.dispatcher.dispatched_offset, store.log.max_offset):
+            found = record.commit_offset, record.size
+        if found is None:
+            return 0, None
+        own = store.log.bytes_at(*found)
+        return found[0], None if own is None else bytes(own)

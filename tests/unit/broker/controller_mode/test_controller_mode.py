@@ -328,6 +328,40 @@ async def test_a_log_of_another_controller_is_not_touched(start_broker: StartBro
     assert "7 from 0" in again.replication.slave.trouble
 
 
+async def test_a_log_that_lost_its_epochs_is_not_mixed_with_another(start_broker: StartBroker, tmp_path: Path) -> None:
+    """Shorter than its master's, it would be followed from where it ends: its last message tells whose it is."""
+    master, slave = await pair(start_broker)
+    assert (await Caller(master).send(body=b"promised")).code == ResponseCode.SUCCESS
+    await master.stop()
+    shared = master.store.log.max_offset
+    await until(lambda: slave.roles.current.is_master)
+    await write_alone(tmp_path / "one", shared)
+    for path in (tmp_path / "one").glob("epochFileCheckpoint*"):
+        path.write_text("damaged")
+    while slave.store.log.max_offset < shared + 100_000:
+        assert (await Caller(slave).send(body=bytes(10_000))).code == ResponseCode.SUCCESS
+    again = await start_broker("one")
+    end = again.store.log.max_offset
+    await until(lambda: "diverged" in again.replication.slave.trouble)
+    assert again.store.log.max_offset == end
+    assert replication(slave).in_sync.known == {2}
+
+
+async def test_a_log_that_lost_its_epochs_goes_on_where_it_is_the_masters(
+    start_broker: StartBroker, tmp_path: Path
+) -> None:
+    master, slave = await pair(start_broker)
+    assert (await Caller(master).send(body=b"before")).code == ResponseCode.SUCCESS
+    await slave.stop()
+    for path in (tmp_path / "two").glob("epochFileCheckpoint*"):
+        path.unlink()
+    await whole(master, 1)
+    assert (await Caller(master).send(body=b"after")).code == ResponseCode.SUCCESS
+    again = await start_broker("two")
+    await whole(master, 1, 2)
+    assert await read(again, 2) == [b"before", b"after"]
+
+
 async def test_a_learner_is_never_in_sync(start_broker: StartBroker) -> None:
     master = await start_broker("one")
     learner = await start_broker("two", asyncLearner="true")
