@@ -69,7 +69,8 @@ class ControllerMode:
         )  # fmt: skip
         self._boot_note = BootNote(files, root / BOOT_NOTE)
         lost_power = self._boot_note.changed() and not broker.store.report.clean
-        self._unclean_boot = lost_power and not broker.settings.store.sync_flush
+        lost_log = files.exists(path) and not broker.store.log.max_offset  # or it never had one: then it loses nothing
+        self._unclean_boot = lost_log or (lost_power and not broker.settings.store.sync_flush)
         self._set_changes = SyncStateChanges(replication.in_sync, self.controllers, config, self._lost_touch)
         self._set_changes.on_progress = replication.master.recount
         self._look_now = asyncio.Event()

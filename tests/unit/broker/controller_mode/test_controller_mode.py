@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -403,6 +404,28 @@ async def test_who_may_have_lost_its_tail_says_so_before_it_is_heard_of(
     monkeypatch.setattr(ControllerMode, "_register", note_register)
     await start_broker("one")
     assert said[:2] == ["register, unclean: True", "beat"]
+
+
+async def test_who_kept_its_id_and_lost_its_log_is_not_elected(
+    start_broker: StartBroker, controller: Controller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk was replaced while nobody lived, and `storePathBrokerIdentity` is on another one."""
+    master, slave = await pair(start_broker)
+    assert (await Caller(master).send(body=b"promised")).code == ResponseCode.SUCCESS
+    monkeypatch.setattr(replication(master).in_sync, "wanted", lambda: None)  # both die at once
+    await slave.stop()
+    await master.stop()
+    for path in (tmp_path / "two").iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != "brokerIdentity":
+            path.unlink()
+    emptied = asyncio.ensure_future(start_broker("two"))
+    await until(lambda: next(iter(controller.sets)).in_sync != {1, 2})
+    again = await start_broker("one")
+    assert again.roles.current.is_master
+    await whole(again, 1, 2)
+    assert await read(await emptied, 1) == [b"promised"]
 
 
 class ScarceDisk(Disk):
