@@ -90,14 +90,14 @@ chaos: setup
 	$(BIN)/python -m tests.fault.systematic.nth_call --json .cache/chaos-calls.json
 	SPROCKETMQ_PURE=1 $(BIN)/python -m tests.fault.systematic.call_sites --json .cache/chaos-tasks.json
 	@$(BIN)/python -m tests.fault.chaos --cycles $(CYCLES)
-	SPROCKETMQ_SIEGE_FRAMES=100000 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/fault/test_hostile_frames.py
+	SPROCKETMQ_SIEGE_FRAMES=100000 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/fault/strangers/test_hostile_frames.py
 	SPROCKETMQ_CHAOS=1 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/interop/test_failover.py \
 		tests/interop/test_rolling_upgrade.py tests/interop/test_promotion.py tests/interop/test_left_behind.py
 	$(BIN)/python -m tests.fault.partitions --faults $(CYCLES) --json .cache/chaos-partitions.json
 
 fuzz: setup
 	@mkdir -p .cache
-	$(BIN)/python -m tests.fault.fuzz --frames $(FRAMES) --json .cache/fuzz.json
+	$(BIN)/python -m tests.fault.strangers.fuzz --frames $(FRAMES) --json .cache/fuzz.json
 
 soak: setup
 	@mkdir -p .cache

@@ -15,8 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.fault.attacks import ATTACKS, HealthyClient
-from tests.fault.besieged import MIB, besieged_broker
+from tests.fault.strangers.attacks import ATTACKS, HealthyClient
+from tests.fault.strangers.besieged import MIB, besieged_broker
 
 from sprocketmq.remoting.loop import run
 
@@ -31,7 +31,9 @@ async def measure(port: int, seconds: float, attack: str | None = None) -> Healt
     if attack is None:
         await _measured(client, seconds)
     else:
-        process = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.fault.attacks", attack, str(port))
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.fault.strangers.attacks", attack, str(port)
+        )
         await asyncio.sleep(2)
         await _measured(client, seconds)
         process.kill()

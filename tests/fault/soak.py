@@ -29,13 +29,13 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from tests.fault.attacks import percentile
-from tests.fault.besieged import Besieged, besieged_broker
 from tests.fault.campaign.story import finish_sink, look
 from tests.fault.campaign.users import Memory, Users
 from tests.fault.history.checker import check
 from tests.fault.history.events import History
 from tests.fault.history.findings import Promises
+from tests.fault.strangers.attacks import percentile
+from tests.fault.strangers.besieged import Besieged, besieged_broker
 from tests.peers.process import free_port
 from tests.unit.broker.support import Caller
 

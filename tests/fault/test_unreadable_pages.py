@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.fault.besieged import Besieged, besieged_broker
+from tests.fault.strangers.besieged import Besieged, besieged_broker
 from tests.unit.broker.support import Caller, bodies
 from tests.unit.store import support
 

@@ -1,11 +1,11 @@
-"""The short form of tests/fault/test_hostile_frames.py, for every run."""
+"""The short form of tests/fault/strangers/test_hostile_frames.py, for every run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.fault.siege import besieged_broker, besieged_nameserver
+from tests.fault.strangers.siege import besieged_broker, besieged_nameserver
 
 
 async def test_nameserver(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from tests.fault.strangers import (
+from tests.fault.strangers.stranger import (
     FRIEND,
     STRANGER,
     Stranger,

@@ -6,8 +6,8 @@ import asyncio
 from itertools import product
 from pathlib import Path
 
-from tests.fault.attacks import pull_fields, send_fields
-from tests.fault.strangers import FRIEND, Stranger, broker_among_strangers, strangers
+from tests.fault.strangers.attacks import pull_fields, send_fields
+from tests.fault.strangers.stranger import FRIEND, Stranger, broker_among_strangers, strangers
 
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.bodies import codec

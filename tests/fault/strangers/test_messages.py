@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fault.strangers import FRIEND, STRANGER, Stranger, broker_among_strangers, strangers
+from tests.fault.strangers.stranger import FRIEND, STRANGER, Stranger, broker_among_strangers, strangers
 from tests.unit.broker.support import START_MS
 from tests.unit.remoting.wire import until
 

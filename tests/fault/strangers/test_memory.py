@@ -13,9 +13,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.fault.attacks import ATTACKS, Attack, HealthyClient, connections, pull_fields, send_fields
-from tests.fault.besieged import MIB, besieged_broker
-from tests.fault.strangers import FRIEND, STRANGER, Stranger, strangers
+from tests.fault.strangers.attacks import ATTACKS, Attack, HealthyClient, connections, pull_fields, send_fields
+from tests.fault.strangers.besieged import MIB, besieged_broker
+from tests.fault.strangers.stranger import FRIEND, STRANGER, Stranger, strangers
 
 from sprocketmq.codes import RequestCode
 

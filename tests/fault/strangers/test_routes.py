@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.fault.strangers import FRIEND, STRANGER, Stranger, nameserver_among_strangers, strangers
+from tests.fault.strangers.stranger import FRIEND, STRANGER, Stranger, nameserver_among_strangers, strangers
 from tests.unit.nameserver.support import topics
 
 from sprocketmq.codes import RequestCode, ResponseCode

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 from tests.certificates import Certificates
-from tests.fault.attacks import HealthyClient, hostile_frames, unfinished_frames
-from tests.fault.besieged import MIB, Besieged, besieged, besieged_broker, besieged_server
-from tests.fault.strangers import FRIEND, PATIENCE, STRANGER, strangers
+from tests.fault.strangers.attacks import HealthyClient, hostile_frames, unfinished_frames
+from tests.fault.strangers.besieged import MIB, Besieged, besieged, besieged_broker, besieged_server
+from tests.fault.strangers.stranger import FRIEND, PATIENCE, STRANGER, strangers
 from tests.peers.process import free_port
 from tests.unit.remoting.wire import until
 

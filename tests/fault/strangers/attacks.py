@@ -13,8 +13,8 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from itertools import count
 
-from tests.fault.hostile import Report, attack, frames
-from tests.fault.strangers import PATIENCE, Stranger
+from tests.fault.strangers.hostile_frames import Report, attack, frames
+from tests.fault.strangers.stranger import PATIENCE, Stranger
 
 from sprocketmq.codes import RequestCode
 from sprocketmq.errors import FrameError

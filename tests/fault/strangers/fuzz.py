@@ -1,6 +1,6 @@
 """Hostile frames for as long as one likes, in rounds, each with seeds of its own.
 
-    python -m tests.fault.fuzz --frames 10000000 [--server broker|nameserver] [--round 100000] [--json FILE]
+    python -m tests.fault.strangers.fuzz --frames 10000000 [--server broker|nameserver] [--round 100000] [--json FILE]
 
 Half of the frames go to a broker and half to a nameserver unless one is named; each lives through all rounds. With
 --json the figures are written after each round, and a run that was ended goes on behind the last one. Exits 1 when an
@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.fault.hostile import Report
-from tests.fault.siege import (
+from tests.fault.strangers.hostile_frames import Report
+from tests.fault.strangers.siege import (
     ATTACKERS,
     GROWTH_MIB,
     Target,
@@ -49,7 +49,9 @@ class ErrorLines(logging.Handler):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.fault.fuzz", description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fault.strangers.fuzz", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("--frames", type=int, default=10_000_000)
     parser.add_argument("--server", choices=sorted(TARGETS), action="append")
     parser.add_argument("--round", type=int, default=100_000)

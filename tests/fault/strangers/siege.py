@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.fault.hostile import Report, attack, frames
+from tests.fault.strangers.hostile_frames import Report, attack, frames
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode

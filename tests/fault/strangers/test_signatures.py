@@ -9,7 +9,7 @@ import logging
 from pathlib import Path
 
 import pytest
-from tests.fault.test_strangers_accounts import APP, REFUSED, ROOT, guarded, send, signed, told  # noqa: F401
+from tests.fault.strangers.test_accounts import APP, REFUSED, ROOT, guarded, send, signed, told  # noqa: F401
 from tests.unit.broker.static_topic.test_accounts import give
 from tests.unit.broker.support import FakeClock, make_broker
 from tests.unit.remoting.wire import BarePeer

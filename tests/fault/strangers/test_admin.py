@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.fault.strangers import (
+from tests.fault.strangers.stranger import (
     FRIEND,
     STRANGER,
     broker_among_strangers,

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.fault.siege import besieged_broker, besieged_nameserver
+from tests.fault.strangers.siege import besieged_broker, besieged_nameserver
 
 FRAMES = int(os.environ.get("SPROCKETMQ_SIEGE_FRAMES", "20000"))
 
