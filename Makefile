@@ -89,7 +89,7 @@ chaos: setup
 	$(CAMPAIGN) --mode SYNC_FLUSH --jumps --json .cache/chaos-clock.json
 	$(BIN)/python -m tests.fault.systematic.nth_call --json .cache/chaos-calls.json
 	SPROCKETMQ_PURE=1 $(BIN)/python -m tests.fault.systematic.call_sites --json .cache/chaos-tasks.json
-	@$(BIN)/python -m tests.fault.chaos --cycles $(CYCLES)
+	@$(BIN)/python -m tests.fault.crash.chaos --cycles $(CYCLES)
 	SPROCKETMQ_SIEGE_FRAMES=100000 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/fault/strangers/test_hostile_frames.py
 	SPROCKETMQ_CHAOS=1 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/interop/test_failover.py \
 		tests/interop/test_rolling_upgrade.py tests/interop/test_promotion.py tests/interop/test_left_behind.py

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.fault.cycles import Cycles, Outcome, kill
-from tests.fault.loopfs import LoopFileSystem, why_not
+from tests.fault.crash.cycles import Cycles, Outcome, kill
+from tests.fault.crash.loopfs import LoopFileSystem, why_not
 
 CYCLES = 50
 KILLS = 8

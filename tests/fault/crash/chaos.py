@@ -1,6 +1,6 @@
 """Power cuts for as long as one likes.
 
-    python -m tests.fault.chaos --cycles 1000 [--mode SYNC_FLUSH|ASYNC_FLUSH] [--kill] [--seed N]
+    python -m tests.fault.crash.chaos --cycles 1000 [--mode SYNC_FLUSH|ASYNC_FLUSH] [--kill] [--seed N]
 
 Prints one JSON object: cycles, acknowledged, lost, invented, wrong, restart times. Exits 1 when anything is not as it
 must be. Power cuts need root; `--kill` kills the process instead and needs nothing.
@@ -17,12 +17,14 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.fault.cycles import Cycles, Outcome, kill
-from tests.fault.loopfs import LoopFileSystem, why_not
+from tests.fault.crash.cycles import Cycles, Outcome, kill
+from tests.fault.crash.loopfs import LoopFileSystem, why_not
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.fault.chaos", description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fault.crash.chaos", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("--cycles", type=int, default=100)
     parser.add_argument("--mode", choices=["SYNC_FLUSH", "ASYNC_FLUSH"], default="SYNC_FLUSH")
     parser.add_argument("--seed", type=int, default=0)

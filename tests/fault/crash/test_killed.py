@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.fault.crash.killed import PAGE, dies, seal_page
 from tests.fault.disk import SimDisk, SimFile, keep_everything
-from tests.fault.killed import PAGE, dies, seal_page
 from tests.fault.ledger import TickingClock, small_config
 from tests.fault.ledger import open_store as open_on
 from tests.fault.source import places_in, view_of

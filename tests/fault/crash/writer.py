@@ -1,6 +1,6 @@
 """A process that writes to a store and says on stdout what was acknowledged, until it is killed or the disk fails.
 
-    python -m tests.fault.writer DIR SYNC_FLUSH|ASYNC_FLUSH FIRST_NUMBER
+    python -m tests.fault.crash.writer DIR SYNC_FLUSH|ASYNC_FLUSH FIRST_NUMBER
 
 Lines: `sent N TOPIC QUEUE` before a put, `ack N QUEUE_OFFSET COMMIT_OFFSET` when the mode's promise is kept.
 """

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from tests.fault.writer import body_of, config, topic_of
+from tests.fault.crash.writer import body_of, config, topic_of
 
 from sprocketmq.protocol.record.record import decode_records
 from sprocketmq.store.offline.verify import verify
@@ -78,7 +78,7 @@ class Cycles:
         self.outcome.cycles += 1
 
     def _start_writer(self) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "tests.fault.writer", str(self.root), self.mode, str(self.sent)]
+        command = [sys.executable, "-m", "tests.fault.crash.writer", str(self.root), self.mode, str(self.sent)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ)
 
     def _note(self, lines: list[str], late: list[str]) -> None:
