@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from tests.e2e.cli.commands import rows
 from tests.e2e.collect import Collector
-from tests.e2e.commands import rows
 from tests.peers import probe
 from tests.peers.process import eventually
 from tests.peers.servers import Broker, NameServer

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.certificates import LOOPBACK, Certificates
-from tests.e2e.commands import HANG, argv, environment
+from tests.e2e.cli.commands import HANG, argv, environment
 from tests.peers.process import Process, free_port
 from tests.peers.servers import write_properties
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.commands import sprocket
+from tests.e2e.cli.commands import sprocket
 from tests.e2e.processes import Sprocket, running
 from tests.peers.apache import apache_cluster
 from tests.peers.fixtures import Unique

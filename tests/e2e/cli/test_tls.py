@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.certificates import KEY_PASSWORD, Certificates
-from tests.e2e.commands import rows, sprocket
+from tests.e2e.cli.commands import rows, sprocket
 
 from sprocketmq.testing import EmbeddedCluster
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from tests.e2e.commands import HANG, argv, environment, piped, rows, sprocket
+from tests.e2e.cli.commands import HANG, argv, environment, piped, rows, sprocket
 from tests.e2e.processes import Sprocket
 
 from sprocketmq.client import ConsumerSettings, PushConsumer, ReceivedMessage, Retry

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.commands import HANG, argv, environment, lines, piped, rows, sprocket
+from tests.e2e.cli.commands import HANG, argv, environment, lines, piped, rows, sprocket
 
 from sprocketmq.testing import EmbeddedCluster
 

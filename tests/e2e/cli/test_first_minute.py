@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.e2e.commands import HANG, argv, environment, sprocket
+from tests.e2e.cli.commands import HANG, argv, environment, sprocket
 from tests.e2e.processes import Sprocket, running
 from tests.peers.process import free_port
 

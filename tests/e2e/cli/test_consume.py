@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.commands import HANG, argv, environment, piped, rows, sprocket
+from tests.e2e.cli.commands import HANG, argv, environment, piped, rows, sprocket
 
 from sprocketmq.client import Message
 from sprocketmq.client.sync import Producer

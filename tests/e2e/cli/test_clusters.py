@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from tests.e2e.commands import lines, rows, sprocket
+from tests.e2e.cli.commands import lines, rows, sprocket
 from tests.peers.servers import Cluster
 
 from sprocketmq.client import ConsumerSettings, PushConsumer, ReceivedMessage, Retry
