@@ -91,8 +91,8 @@ chaos: setup
 	SPROCKETMQ_PURE=1 $(BIN)/python -m tests.fault.systematic.call_sites --json .cache/chaos-tasks.json
 	@$(BIN)/python -m tests.fault.crash.chaos --cycles $(CYCLES)
 	SPROCKETMQ_SIEGE_FRAMES=100000 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/fault/strangers/test_hostile_frames.py
-	SPROCKETMQ_CHAOS=1 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/interop/test_failover.py \
-		tests/interop/test_rolling_upgrade.py tests/interop/test_promotion.py tests/interop/test_left_behind.py
+	SPROCKETMQ_CHAOS=1 $(BIN)/python -m pytest --basetemp=.cache/$@ -q tests/interop/replication/test_failover.py \
+		tests/interop/replication/test_rolling_upgrade.py tests/interop/replication/test_promotion.py tests/interop/replication/test_left_behind.py
 	$(BIN)/python -m tests.fault.partitions --faults $(CYCLES) --json .cache/chaos-partitions.json
 
 fuzz: setup

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.interop.test_replication import SIZES, end_of, followed, log_of
+from tests.interop.replication.test_replication import SIZES, end_of, followed, log_of
 from tests.peers import probe
 from tests.peers.apache import ApacheBroker
 from tests.peers.broker_set import BrokerSet, wait_until
