@@ -1,4 +1,4 @@
-"""Holes 9, 12 and 14: what only administrators may see, whoever counts as one, and secrets that nobody sees."""
+"""What only administrators may see, whoever counts as one, and secrets that nobody sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holes 6, 9 and 13, and the limits of a connection: what frames, connections and unread answers may cost."""
+"""What frames, connections and unread answers may cost."""
 
 from __future__ import annotations
 

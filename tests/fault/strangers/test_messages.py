@@ -1,4 +1,4 @@
-"""Holes 2, 3, 4, 5, 7, 8, 10 and 11: what a stranger's frames could store, create, keep or end in a broker.
+"""What a stranger's frames could store, create, keep or end in a broker.
 
 Each test does what was done to a running broker, and looks at what is left of it.
 """

@@ -1,4 +1,4 @@
-"""Hole 1: whoever reaches a nameserver could name himself as a broker, or take a real one off the routes."""
+"""Whoever reaches a nameserver could name himself as a broker, or take a real one off the routes."""
 
 from __future__ import annotations
 
