@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+_UNITS = ("", "k", "M", "G", "T", "P", "E")
 _STEPS = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 
 def size_text(count: int) -> str:
-    """`6.7 MB`, and powers of two whole: `4 KiB`."""
+    """`6.71 MB`: in one unit whatever the number, so that a column can be compared."""
+    value, unit = _scaled(count, _UNITS)
+    return f"{value} {unit}B"
+
+
+def bound_text(count: int) -> str:
+    """A bound that is a power of two, whole: `4 KiB`."""
     if count >= 1024 and count & (count - 1) == 0:
         return f"{count >> 20:,} MiB" if count >= 1 << 20 else f"{count >> 10:,} KiB"
-    value, unit = _scaled(count, ("", "k", "M", "G", "T", "P", "E"))
-    return f"{value} {unit}B"
+    return size_text(count)
 
 
 def short(value: float) -> str:
     """`12.3k`, for a scale that has little room."""
     if abs(value) >= 10_000:
-        return "".join(_scaled(value, ("", "k", "M", "G", "T", "P", "E")))
+        return "".join(_scaled(value, _UNITS))
     return f"{value:,.0f}" if abs(value) >= 10 else f"{value:.2g}"
 
 

@@ -2,18 +2,23 @@ from __future__ import annotations
 
 import pytest
 
-from sprocketmq.theme.numbers import short, size_text, span_text
+from sprocketmq.theme.numbers import bound_text, short, size_text, span_text
 
 
 @pytest.mark.parametrize(
     ("count", "text"),
     [
-        (0, "0 B"), (999, "999 B"), (6_706_414, "6.71 MB"), (4096, "4 KiB"), (3 * 10**12, "3 TB"), (999_999, "1 MB"),
+        (0, "0 B"), (999, "999 B"), (6_706_414, "6.71 MB"), (4096, "4.1 kB"), (3 * 10**12, "3 TB"), (999_999, "1 MB"),
         (5 * 10**15, "5 PB"), (123_456, "123 kB"),
     ],
 )  # fmt: skip
 def test_sizes_have_units(count: int, text: str) -> None:
     assert size_text(count) == text
+
+
+@pytest.mark.parametrize(("count", "text"), [(512, "512 B"), (4096, "4 KiB"), (1 << 30, "1,024 MiB"), (5000, "5 kB")])
+def test_bounds_are_whole(count: int, text: str) -> None:
+    assert bound_text(count) == text
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 
 from sprocketmq.theme import tokens
 from sprocketmq.theme.charts import areas, bars
-from sprocketmq.theme.numbers import size_text
+from sprocketmq.theme.numbers import bound_text, size_text
 
 Rows = list[dict[str, Any]]
 
@@ -158,7 +158,7 @@ def _throughput(rows: Rows) -> str:
 
 
 def _bound(limit: int) -> str:
-    return "larger" if limit >= 1 << 40 else f"up to {size_text(limit)}"
+    return "larger" if limit >= 1 << 40 else f"up to {bound_text(limit)}"
 
 
 def _table(label: str, rows: Rows) -> str:

@@ -9,7 +9,7 @@ from sprocketmq.dashboard.web import render
     ("shown", "text"),
     [
         (render.count(1234567), "1,234,567"), (render.count(None), "–"), (render.rate(0), "0/s"),
-        (render.rate(12.5), "12/s"), (render.size(2048), "2 KiB"), (render.size(-1), "-1 B"),
+        (render.rate(12.5), "12/s"), (render.size(2048), "2.05 kB"), (render.size(-1), "-1 B"),
         (render.percent(0.256), "26 %"), (render.span(90_000), "1.5 min"),
         (render.ago(0), "–"), (render.path_part("%RETRY%a|b"), "%25RETRY%25a%7Cb"), (render.moment(2**62), str(2**62)),
     ],
