@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sprocketmq import __version__, theme
-from sprocketmq.client.errors import NoBroker, Refused
+from sprocketmq.client.errors import NoBroker
 from sprocketmq.client.options import Credentials
-from sprocketmq.codes import ResponseCode
+from sprocketmq.dashboard.cluster.key_check import check_keys, wants_keys
 from sprocketmq.dashboard.cluster.snapshots import Snapshots
 from sprocketmq.dashboard.cluster.view import ClusterView
 from sprocketmq.dashboard.config import ConsoleConfig
@@ -25,6 +25,7 @@ from sprocketmq.dashboard.jobs.processes import Jobs
 from sprocketmq.dashboard.web.audit import ConsoleAudit
 from sprocketmq.dashboard.web.live import LiveParts
 from sprocketmq.dashboard.web.render import environment
+from sprocketmq.errors import SprocketError
 
 STATIC = Path(__file__).with_name("static")
 
@@ -55,6 +56,8 @@ class Console:
         self.open_view = ClusterView(config.options)
         self._seats: dict[str, Seat] = {}
         self._probes = Snapshots()
+        #: What brokers said last of whether they want keys; None before the first of them spoke.
+        self._guarded: bool | None = None
         self._signing_in = asyncio.Semaphore(4)
 
     async def start(self) -> None:
@@ -71,18 +74,16 @@ class Console:
         """Whether brokers want to know who asks; a console with keys of its own answers for everyone."""
         if self.config.options.credentials is not None:
             return False
-        return await self._probes.get("access", _ACCESS_S, self._probe_open)
+        return await self._probes.get("access", _ACCESS_S, self._wants_keys)
 
-    async def _probe_open(self) -> bool:
+    async def _wants_keys(self) -> bool:
+        """As the first broker says that answers. While none does it is as it was: silence opens no door."""
         try:
-            await probe(self.open_view)
-        except NoBroker:
-            return False
-        except Refused as error:
-            if error.code == ResponseCode.NO_PERMISSION:
-                return True
-            raise
-        return False
+            self._guarded = await wants_keys(self.open_view)
+        except SprocketError as error:
+            if self._guarded is None and not isinstance(error, NoBroker):
+                raise
+        return bool(self._guarded)
 
     async def sign_in(self, access_key: str, secret_key: str) -> str:
         """The name of a new seat. Raises what the broker says when it does not know the keys."""
@@ -90,7 +91,7 @@ class Console:
             view = ClusterView(replace(self.config.options, credentials=Credentials(access_key, secret_key)))
             await view.start()
             try:
-                await probe(view)
+                await check_keys(view)
             except BaseException:
                 await view.stop()
                 await asyncio.sleep(_AFTER_FAILURE_S)  # guessing keys is slow work
@@ -118,11 +119,3 @@ class Console:
         oldest = sorted(self._seats, key=lambda name: self._seats[name].used)[: len(self._seats) - _MOST_SEATS + 1]
         for name in {*idle, *(oldest if len(self._seats) >= _MOST_SEATS else ())}:
             await self.leave(name)
-
-
-async def probe(view: ClusterView) -> None:
-    """A request that a broker refuses when it wants keys and these are none that it knows."""
-    masters = await view.masters()
-    if not masters:
-        raise NoBroker("any broker")
-    await view.admin.brokers.runtime(next(iter(masters.values())))

@@ -8,16 +8,20 @@ from dataclasses import dataclass
 
 from sprocketmq.client.admin.core import AdminCore
 from sprocketmq.client.cluster.route import MASTER
-from sprocketmq.client.errors import ClientError
+from sprocketmq.client.errors import ClientError, Refused
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol import bodies, headers, java_json
+from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.ha import EpochEntryCache, HARuntimeInfo
 from sprocketmq.protocol.fields import Long, wire
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
-    """One broker, master or slave. `runtime` is empty when it does not answer; `error` then says why."""
+    """One broker, master or slave. `runtime` is empty when it does not answer; `error` then says why.
+
+    `refused` is true of one that answers, and not to us.
+    """
 
     cluster: str
     name: str
@@ -25,6 +29,7 @@ class BrokerStatus:
     address: str
     runtime: Mapping[str, str]
     error: str | None = None
+    refused: bool = False
 
     @property
     def version(self) -> str:
@@ -153,10 +158,15 @@ class Brokers:
     async def clean_unused_topics(self, broker: str) -> None:
         await self._core.call(await self._core.master(broker), RequestCode.CLEAN_UNUSED_TOPIC)
 
+    async def greet(self, broker: str) -> None:
+        """An empty heartbeat. Every account may send one: only a broker that does not know our keys refuses it."""
+        empty = codec.encode(bodies.heartbeat.HeartbeatData(client_id=self._core.instance.client_id))
+        await self._core.call(await self._core.master(broker), RequestCode.HEART_BEAT, body=empty)
+
     async def status_at(self, address: str, cluster: str, name: str, broker_id: int) -> BrokerStatus:
         """What the broker at `address` says of itself, whoever else knows it."""
         try:
             table = await self._core.fetch(bodies.registration.KVTable, address, RequestCode.GET_BROKER_RUNTIME_INFO)
         except ClientError as error:
-            return BrokerStatus(cluster, name, broker_id, address, {}, str(error))
+            return BrokerStatus(cluster, name, broker_id, address, {}, str(error), isinstance(error, Refused))
         return BrokerStatus(cluster, name, broker_id, address, table.table)

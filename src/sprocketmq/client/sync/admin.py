@@ -108,6 +108,7 @@ class Brokers(AdminNoun[AsyncBrokers]):
     cluster = part(AsyncBrokers.cluster)
     status = part(AsyncBrokers.status)
     status_at = part(AsyncBrokers.status_at)
+    greet = part(AsyncBrokers.greet)
     runtime = part(AsyncBrokers.runtime)
     config = part(AsyncBrokers.config)
     set_config = part(AsyncBrokers.set_config)

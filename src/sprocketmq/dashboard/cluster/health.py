@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from sprocketmq.dashboard.cluster.brokers import BrokersView, ReplicaSet
+from sprocketmq.dashboard.cluster.brokers import BrokersView, BrokerView, ReplicaSet
 
 _DISK_WARNING, _DISK_CRITICAL = 0.75, 0.9
 _BEHIND_WARNING = 64 << 20
@@ -42,17 +42,21 @@ def line(faults: list[HealthFinding], brokers: int) -> tuple[str, str]:
 
 
 def _silent(each: ReplicaSet) -> list[HealthFinding]:
-    faults = [
-        HealthFinding(ClusterHealth.BAD, f"{broker.status.name} at {broker.status.address} does not answer")
-        for broker in each.brokers
-        if broker.status.error
-    ]
+    faults = [_unheard(broker) for broker in each.brokers if broker.status.error]
     if each.master is None:
         faults.append(HealthFinding(ClusterHealth.BAD, f"{each.name} has no master: nothing can be sent to it"))
     stopped = [b for b in each.brokers if b.status.runtime.get("brokerActive") == "false"]
     return faults + [
         HealthFinding(ClusterHealth.BAD, f"the store of {broker.status.name} has stopped") for broker in stopped
     ]
+
+
+def _unheard(broker: BrokerView) -> HealthFinding:
+    """A broker that refuses is well for all we know: those who look may not know more."""
+    where = f"{broker.status.name} at {broker.status.address}"
+    if broker.status.refused:
+        return HealthFinding(ClusterHealth.WARNING, f"{where} does not tell you how it is")
+    return HealthFinding(ClusterHealth.BAD, f"{where} does not answer")
 
 
 def _disks(each: ReplicaSet) -> list[HealthFinding]:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from sprocketmq.client.errors import InvalidMessage, InvalidName, NoBroker, NoRoute, Refused, Unreachable
+from sprocketmq.client.errors import InvalidMessage, InvalidName, NoBroker, NoRoute, Refused, TimedOut, Unreachable
 from sprocketmq.codes import ResponseCode
 from sprocketmq.dashboard.console import Console
 from sprocketmq.dashboard.web.forms import BadForm, Forged
@@ -87,7 +87,7 @@ def _verdict(error: Exception) -> tuple[int, str]:
             return 404, str(error)
         case Refused():
             return (403 if error.code == ResponseCode.NO_PERMISSION else 502), str(error)
-        case Unreachable() | NoBroker():
+        case Unreachable() | TimedOut() | NoBroker():
             return 503, str(error)
         case SprocketError():
             return 502, str(error)

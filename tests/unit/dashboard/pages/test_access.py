@@ -78,6 +78,16 @@ def test_users_and_policies(signed_in: Site) -> None:
     assert "choose at least one" in signed_in.post("/access/policies", 400, **policy)
 
 
+def test_a_user_without_a_right_over_the_cluster_gets_in(signed_in: Site) -> None:
+    """Keys that a broker knows are enough; what they may do is asked page by page."""
+    signed_in.post("/access/users", name="eve", password="s3cret-word", type="Normal")
+    signed_in.client.cookies.clear()
+    signed_in.post("/sign-in", access_key="eve", secret_key="s3cret-word", next="/pipeline")
+    assert "eve" in signed_in.get("/topics")
+    signed_in.post("/sign-out")
+    signed_in.post("/sign-in", 403, access_key="eve", secret_key="another-word", next="/")
+
+
 def test_a_cluster_without_access_control_says_so(site: Site) -> None:
     shown = site.get("/access")
     assert "no access control" in shown
