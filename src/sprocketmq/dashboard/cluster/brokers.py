@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sprocketmq.client.admin.brokers import BrokerStatus
 from sprocketmq.client.admin.core import if_known
+from sprocketmq.dashboard.cluster.lost_brokers import LostBroker
 from sprocketmq.dashboard.cluster.view import ClusterView
 from sprocketmq.protocol.bodies.controller import ReplicasInfo
 from sprocketmq.protocol.bodies.ha import HARuntimeInfo
@@ -85,6 +86,8 @@ class BrokersView:
     sets: list[ReplicaSet]
     controllers: ControllerGroup | None = None
     all: list[BrokerView] = field(default_factory=list)
+    #: Those that were seen here and are registered no more.
+    lost: list[LostBroker] = field(default_factory=list)
 
 
 def number(text: str | None) -> float | None:
@@ -107,7 +110,15 @@ async def brokers(view: ClusterView) -> BrokersView:
         ReplicaSet(*key, members, _epoch(roles.replicas.get(key[1])), _away(roles.replicas.get(key[1]), members))
         for key, members in sorted(sets.items())
     ]
-    return BrokersView(found, roles.controllers, [broker for each in found for broker in each.brokers])
+    everyone = [broker for each in found for broker in each.brokers]
+    return BrokersView(found, roles.controllers, everyone, _lost(view, found))
+
+
+def _lost(view: ClusterView, sets: list[ReplicaSet]) -> list[LostBroker]:
+    """Less those that a controller tells of."""
+    here = {each.name: {broker.status.address for broker in each.brokers} for each in sets}
+    told = {address for each in sets for address in each.away}
+    return [each for each in view.lost.note(here) if each.address not in told]
 
 
 def _epoch(info: ReplicasInfo | None) -> int | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from sprocketmq.dashboard.cluster.brokers import BrokersView, BrokerView, ReplicaSet
+from sprocketmq.dashboard.cluster.lost_brokers import LostBroker
+from sprocketmq.theme.numbers import span_text
 
 _DISK_WARNING, _DISK_CRITICAL = 0.75, 0.9
 _BEHIND_WARNING = 64 << 20
@@ -26,6 +28,7 @@ class HealthFinding:
 def findings(found: BrokersView) -> list[HealthFinding]:
     """What an operator should know, worst first; nothing when all is well."""
     faults = [fault for each in found.sets for fault in (*_silent(each), *_disks(each), *_replicas(each))]
+    faults += [_gone(each) for each in found.lost]
     if not found.sets:
         faults.append(HealthFinding(ClusterHealth.BAD, "no broker is registered"))
     if found.controllers is not None and not found.controllers.leader:
@@ -57,6 +60,12 @@ def _unheard(broker: BrokerView) -> HealthFinding:
     if broker.status.refused:
         return HealthFinding(ClusterHealth.WARNING, f"{where} does not tell you how it is")
     return HealthFinding(ClusterHealth.BAD, f"{where} does not answer")
+
+
+def _gone(lost: LostBroker) -> HealthFinding:
+    health = ClusterHealth.BAD if lost.was_last else ClusterHealth.WARNING
+    ago = span_text(lost.seconds)
+    return HealthFinding(health, f"{lost.name} at {lost.address} was here {ago} ago and is registered no more")
 
 
 def _disks(each: ReplicaSet) -> list[HealthFinding]:

@@ -10,6 +10,7 @@ from sprocketmq.client.admin import AdminClient
 from sprocketmq.client.errors import ClientError
 from sprocketmq.client.options import ClientOptions
 from sprocketmq.dashboard.cluster.history import LagHistory
+from sprocketmq.dashboard.cluster.lost_brokers import LostBrokers
 from sprocketmq.dashboard.cluster.snapshots import Snapshots
 from sprocketmq.errors import SprocketError
 from sprocketmq.protocol.bodies.cluster import ClusterInfo
@@ -31,6 +32,7 @@ class ClusterView:
         self.admin = AdminClient(options)
         self.snapshots = Snapshots()
         self.history = LagHistory()
+        self.lost = LostBrokers()
         #: How far all groups were behind when that was last asked, and how many seconds the answer took.
         self.lag: int | None = None
         self.lag_took = 0.0
