@@ -46,9 +46,10 @@ async def names(view: ClusterView) -> list[str]:
 
 
 async def figures(view: ClusterView, group: str) -> GroupFigures:
-    """Also notes the lag for the group's chart."""
+    """Also notes the lag for the group's chart; one that has consumed nothing has none, which is not zero."""
     found = await view.snapshots.get(("group", group), _FIGURES_S, lambda: _figures(view, group))
-    view.history.note(("lag", group), {"lag": float(found.progress.lag)})
+    if found.progress.queues:
+        view.history.note(("lag", group), {"lag": float(found.progress.lag)})
     return found
 
 

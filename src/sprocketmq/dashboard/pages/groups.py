@@ -82,6 +82,6 @@ async def member(visit: Visit) -> Response:
 ROUTES: list[tuple[str, str, Handler]] = [
     ("GET", "/groups", listing),
     ("GET", "/groups/{group}", group),
-    ("GET", "/groups/{group}/members/{client}", member),
+    ("GET", "/groups/{group}/members/{client:path}", member),  # a client names itself as it likes, with slashes too
     ("GET", "/live/groups/{group}", live),
 ]

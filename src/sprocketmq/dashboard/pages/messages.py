@@ -17,7 +17,7 @@ from sprocketmq.dashboard.cluster.view import ClusterView
 from sprocketmq.dashboard.draw.body import FORMS, best_form, drawn, row_of
 from sprocketmq.dashboard.draw.timeline import steps, timeline
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
-from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
+from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere, verdict
 from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit
 from sprocketmq.errors import BodyError, FilterError
@@ -36,17 +36,17 @@ async def listing(visit: Visit) -> Response:
     asked = {name: visit.query(name) for name in names}
     asked["from"] = asked["from"] if asked["from"] in FROM else "newest"
     figures = await topics.figures(visit.view, topic)
-    wrong, found = "", browse.FoundMessages([], None, 0)
+    status, wrong, found = 200, "", browse.FoundMessages([], None, 0)
     try:
         found = await _found(visit.view, topic, figures.queues, asked)
     except (BadForm, FilterError, ClientError) as error:
-        wrong = str(error)
+        status, wrong = verdict(error)
     more = None
     if found.places is not None:
         kept = {name: value for name, value in asked.items() if value and name != "c"}
         more = "?" + urlencode({**kept, "c": browse.encode(found.places)})
     return visit.render(
-        "messages.html", 400 if wrong else 200, topic=topic, asked=asked, choices=FROM, wrong=wrong, found=found,
+        "messages.html", status, topic=topic, asked=asked, choices=FROM, wrong=wrong, found=found,
         more=more, queues=sorted(figures.queues), row_of=row_of, is_filtered=bool(asked["tag"] or asked["sql"]),
         most_queues=browse.MOST_QUEUES,
     )  # fmt: skip

@@ -7,6 +7,7 @@ import asyncio
 from starlette.responses import Response
 
 from sprocketmq.client.admin.core import if_known
+from sprocketmq.client.errors import NoBroker
 from sprocketmq.dashboard.cluster import waiting
 from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.visit import Visit
@@ -18,6 +19,8 @@ _FRESH_S = 3.0
 
 async def shown(visit: Visit) -> Response:
     view = visit.view
+    if not await view.masters():
+        raise NoBroker("a master")  # what nobody tells of is not nothing
     delays, timers, transactions = await asyncio.gather(
         view.snapshots.get("delays", _FRESH_S, lambda: if_known(waiting.delays(view))),
         view.snapshots.get("timers", _FRESH_S, lambda: if_known(waiting.timers(view))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from urllib.parse import quote
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -21,6 +22,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 events = Events("sprocketmq.dashboard")
 
 SIGN_IN = "/sign-in"
+_NOT_THERE = (ResponseCode.NO_MESSAGE, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST)
 
 
 class PageNotThere(SprocketError):
@@ -54,14 +56,14 @@ async def _admitted(visit: Visit, open_to_all: bool) -> Response | None:
     if await console.has_access_control():
         if visit.request.method != "GET":
             return RedirectResponse(SIGN_IN, 303)
-        return RedirectResponse(visit.request.url_for("sign_in").path + f"?next={visit.request.url.path}", 303)
+        return RedirectResponse(f"{SIGN_IN}?next={quote(visit.here)}", 303)
     if not console.config.is_local:
         raise ConfigError("the cluster has no access control: its console is served to its own machine only")
     return None
 
 
 def _failed(visit: Visit, error: Exception) -> HTMLResponse:
-    status, said = _verdict(error)
+    status, said = verdict(error)
     if status == 500:
         events.error("page failed", error, path=visit.request.url.path)
     if visit.request.method == "POST" and status != 500:
@@ -69,7 +71,8 @@ def _failed(visit: Visit, error: Exception) -> HTMLResponse:
     return visit.render("error.html", status, status=status, text=said)
 
 
-def _verdict(error: Exception) -> tuple[int, str]:
+def verdict(error: Exception) -> tuple[int, str]:
+    """The status of an answer that failed so, and what it says."""
     match error:
         case Forged():
             return 403, "This form was not sent by a page of this console, or the page is from before its last start."
@@ -85,6 +88,8 @@ def _verdict(error: Exception) -> tuple[int, str]:
             return 404, str(error)
         case NoRoute() if not isinstance(error, NoBroker):
             return 404, str(error)
+        case Refused() if error.code in _NOT_THERE:
+            return 404, error.remark or str(error)
         case Refused():
             return (403 if error.code == ResponseCode.NO_PERMISSION else 502), str(error)
         case Unreachable() | TimedOut() | NoBroker():

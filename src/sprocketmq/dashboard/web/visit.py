@@ -39,6 +39,13 @@ class Visit:
         client = self.request.client
         return client.host if client is not None else "?"
 
+    @property
+    def here(self) -> str:
+        """The page as the visitor asked for it: what is decoded once would be cut at a `#` or a `?` of a name."""
+        path: bytes = self.request.scope["raw_path"]
+        query: bytes = self.request.scope["query_string"]
+        return (path.partition(b"?")[0] + (b"?" + query if query else b"")).decode("ascii", "replace")
+
     def path(self, name: str) -> str:
         value: str = self.request.path_params[name]
         return value
@@ -80,6 +87,7 @@ class Visit:
             "said": self.request.session.pop("said", ""),
             "theme": theme if theme in THEMES else "auto",
             "here": self.request.url.path,
+            "back": self.here if self.request.method == "GET" else "/",
             "may_write": self.may_write,
             "account": self.account,
             "nameservers": ";".join(self.console.config.options.nameservers),

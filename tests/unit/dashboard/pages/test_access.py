@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 from tests.unit.dashboard.site import Site, site_of
@@ -35,9 +36,17 @@ def signed_in(guarded: Site) -> Site:
 
 def test_nobody_sees_anything_before_they_sign_in(guarded: Site) -> None:
     guarded.client.cookies.clear()
-    for path in ("/", "/topics", "/access", "/live/overview", "/store"):
+    for path in (
+        "/",
+        "/topics",
+        "/access",
+        "/live/overview",
+        "/store",
+        "/topics?q=a&kind=retry",
+        "/topics/%25RETRY%25g",
+    ):
         answer = guarded.client.get(path, follow_redirects=False)
-        assert (answer.status_code, answer.headers["location"]) == (303, f"/sign-in?next={path}")
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/sign-in?next={quote(path)}")
     refused = guarded.client.post("/new/topic", data={"csrf": "x"}, follow_redirects=False)
     assert refused.headers["location"] == "/sign-in"
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from tests.unit.dashboard.site import Site
+from tests.unit.dashboard.site import HOME, Site
 
 from sprocketmq import Message
 from sprocketmq.client.sync import Producer, PushConsumer
@@ -57,17 +57,17 @@ def test_a_group_is_made_changed_and_deleted(site: Site, admin: AdminClient) -> 
 
 def test_lag_is_shown(site: Site, consumed: str) -> None:
     shown = site.get("/groups/workers")
-    assert "<dt>Behind</dt><dd>6<small>messages" in shown
+    assert "<dt>Behind</dt><dd><span>6</span><small>messages" in shown
     assert "workers" in site.get("/groups", q="work")
 
 
 def test_what_comes_in_is_beside_what_goes_out(site: Site, online: PushConsumer) -> None:
     """Over the topics that it consumes; a group that consumes none has no such figure."""
     figures = site.get("/groups/watchers")
-    assert re.search(r"<dt>Comes in</dt><dd>[\d.]+/s<small>to its topics", figures)
+    assert re.search(r"<dt>Comes in</dt><dd><span>[\d.]+/s</span><small>to its topics", figures)
     assert set(site.console.open_view.history.series(("rate", "watchers"))) == {"in", "out"}
     site.post("/new/group", name="idlers", **FIELDS)
-    assert "<dt>Comes in</dt><dd>–<small>" in site.get("/groups/idlers")
+    assert "<dt>Comes in</dt><dd><span>–</span><small>" in site.get("/groups/idlers")
 
 
 def test_a_group_is_moved_with_a_look_before(site: Site, consumed: str, admin: AdminClient) -> None:
@@ -102,3 +102,29 @@ def test_members_and_what_each_has(site: Site, online: PushConsumer) -> None:
     inside = site.get(f"/groups/watchers/members/{link}", stacks="1")
     assert "PROP_CONSUME_TYPE" in inside
     assert "Stacks" in inside
+
+
+def test_a_client_that_names_itself_as_it_likes(site: Site, producer: Producer, admin: AdminClient) -> None:
+    """With a slash, which ends no part of the path, and what Java puts into every id, `#`."""
+    admin.topics.create("odd-names", queues=1)
+    consumer = PushConsumer("odd-namers", site.cluster.nameserver, instance_name="a/b#1?<i>")
+
+    @consumer.subscribe("odd-names")
+    def handle(_message: object) -> None:
+        pass
+
+    with consumer:
+        (link,) = re.findall(r'href="(/groups/odd-namers/members/[^"]+)"', site.get("/groups/odd-namers"))
+        shown = site.get(link, stacks="1")
+        assert "a/b#1?&lt;i&gt;" in shown
+        (back,) = re.findall(r'name="next" value="([^"]+)"', shown)
+        assert back == f"{link}?stacks=1", "the choice of colours leads back to it"
+        answer = site.client.post("/theme", data={"csrf": site.token(), "next": back, "theme": "dark"})
+        assert (answer.status_code, str(answer.url)) == (200, HOME + back)
+
+
+def test_a_group_that_has_consumed_nothing_has_no_lag(site: Site) -> None:
+    """Which is not a lag of zero, and no line in a chart."""
+    site.post("/new/group", name="dreamers", **FIELDS)
+    site.get("/groups/dreamers")
+    assert site.console.open_view.history.series(("lag", "dreamers")) == {}

@@ -92,7 +92,7 @@ def test_by_key_and_by_id(site: Site, topic: str, producer: Producer) -> None:
     receipt = producer.send(Message("browsed-by-id", b"found"))
     for path in ("/find", "/topics/browsed-by-id/messages"):
         assert "found" in site.get(path, **{"from": "id", "at": receipt.message_id, "id": receipt.message_id})
-    assert "no message nonsense" in site.get("/find", 502, id="nonsense")
+    assert "no message nonsense" in site.get("/find", 404, id="nonsense")
 
 
 def test_a_body_in_three_forms(site: Site, topic: str) -> None:

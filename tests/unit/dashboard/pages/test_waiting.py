@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 
+import pytest
 from tests.unit.dashboard.site import Site
 
 from sprocketmq import Message
 from sprocketmq import Producer as AsyncProducer
 from sprocketmq.client.sync import Producer, PushConsumer
+from sprocketmq.dashboard.cluster.view import ClusterView
 from sprocketmq.testing import EmbeddedCluster
 
 
@@ -19,8 +21,8 @@ def test_delays_and_timers(site: Site, producer: Producer) -> None:
         producer.send(Message("later", b"at a time", delay=seconds))
     shown = site.get("/waiting")
     assert "<td>10m</td>" in shown
-    assert "<dt>Due within ten minutes</dt><dd>1<" in shown
-    assert "<dt>Due within a day</dt><dd>1<" in shown
+    assert "<dt>Due within ten minutes</dt><dd><span>1<" in shown
+    assert "<dt>Due within a day</dt><dd><span>1<" in shown
     assert "later</a> 2" in shown, "the count by topic"
 
 
@@ -61,3 +63,10 @@ def test_pop_in_flight(site: Site, producer: Producer, console_cluster: Embedded
 
 def test_check_again_wants_a_message_that_is_there(site: Site) -> None:
     assert "Offset: a whole number" in site.post("/waiting/check", 400, broker="broker-a", offset="-9")
+
+
+def test_nobody_who_tells_is_not_nothing_that_waits(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClusterView, "masters", lambda _view: asyncio.sleep(0, {}))
+    shown = site.get("/waiting", 503)
+    assert "no nameserver knows a master" in shown
+    assert "No transaction is open" not in shown
