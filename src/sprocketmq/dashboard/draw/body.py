@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
-import orjson
 from markupsafe import Markup
 
 from sprocketmq.client.received import ReceivedMessage
@@ -17,7 +18,16 @@ _MOST_NODES = 3000
 _OPEN_DEPTH = 2
 _HEX_BYTES = 16 * 1024
 
+#: What text does not have: every other character is of some script, the spaces and joiners of all of them too.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+#: What would end a line or turn its direction.
+_NO_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
 FORMS = ("text", "json", "hex")
+
+
+class _Number(str):
+    """As it was written: a number that is read is another one beyond 2**53."""
 
 
 def best_form(body: bytes) -> str:
@@ -28,7 +38,13 @@ def best_form(body: bytes) -> str:
         text = body.decode()
     except UnicodeDecodeError:
         return "hex"
-    return "text" if all(char.isprintable() or char in "\r\n\t" for char in text[:4096]) else "hex"
+    return "hex" if _CONTROL.search(text, 0, 4096) else "text"
+
+
+def cut_at(body: bytes, form: str) -> int | None:
+    """How much of the body the form shows; None when it is all of it."""
+    most = _HEX_BYTES if form == "hex" else SHOWN_BYTES
+    return most if len(body) > most else None
 
 
 def drawn(body: bytes, form: str) -> Markup:
@@ -43,7 +59,7 @@ def drawn(body: bytes, form: str) -> Markup:
 def preview(body: bytes, length: int = 120) -> str:
     """One line for a table."""
     text = body[: length * 4].decode(errors="replace")
-    plain = "".join(char if char.isprintable() else "·" for char in text)
+    plain = _NO_LINE.sub("·", text)
     return plain if len(plain) <= length else f"{plain[:length]}…"
 
 
@@ -70,8 +86,8 @@ def _parsed(body: bytes) -> Any:
     if len(body) > SHOWN_BYTES:
         return None
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
+        return json.loads(body, parse_int=_Number, parse_float=_Number, parse_constant=_Number)
+    except (ValueError, RecursionError):
         return None
 
 
@@ -103,6 +119,8 @@ def _node(value: Any, key: str | None, depth: int, left: list[int]) -> Markup:
 
 
 def _leaf(value: Any) -> Markup:
+    if isinstance(value, _Number):
+        return Markup('<span class="value">{}</span>').format(str(value))
     if isinstance(value, str):
         return Markup('<span class="text">"{}"</span>').format(value)
-    return Markup('<span class="value">{}</span>').format(orjson.dumps(value).decode())
+    return Markup('<span class="value">{}</span>').format(json.dumps(value))

@@ -14,7 +14,7 @@ from sprocketmq.client.errors import ClientError
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.dashboard.cluster import browse, topics
 from sprocketmq.dashboard.cluster.view import ClusterView
-from sprocketmq.dashboard.draw.body import FORMS, best_form, drawn, row_of
+from sprocketmq.dashboard.draw.body import FORMS, best_form, cut_at, drawn, row_of
 from sprocketmq.dashboard.draw.timeline import steps, timeline
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
 from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere, verdict
@@ -130,6 +130,7 @@ async def message(visit: Visit) -> Response:
     trace = steps(records or [])
     return visit.render(
         "message.html", message=found, body=drawn(body, form), size=len(body), form=form, forms=FORMS, tracks=tracks,
+        cut=cut_at(body, form),
         unreadable=unreadable, properties=sorted(found.properties.items()), trace=trace, timeline=timeline(trace),
         place=place_of(found), kind=topics.kind_of(found.topic),
     )  # fmt: skip

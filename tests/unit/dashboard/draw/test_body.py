@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sprocketmq.dashboard.draw.body import best_form, drawn, hex_dump, preview
+from sprocketmq.dashboard.draw.body import best_form, cut_at, drawn, hex_dump, preview
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,9 @@ from sprocketmq.dashboard.draw.body import best_form, drawn, hex_dump, preview
     [
         (b'{"a": 1}', "json"), (b"[1]", "json"), (b"plain", "text"), (b"{broken", "text"), (b"\xff\xfe", "hex"),
         (b"a\x00b", "hex"), ("Grüße\n".encode(), "text"), (b"", "text"), (b"42", "text"),
+        ("家族 \U0001f469\u200d\U0001f467，全角\u3000空格".encode(), "text"), (b"\x1b[31m", "hex"),
+        ("soft\u00adhyphen\u00a0".encode(), "text"),
+        (b'{"a": NaN}', "json"),
     ],
 )  # fmt: skip
 def test_the_form_that_fits(body: bytes, form: str) -> None:
@@ -27,6 +30,18 @@ def test_json_folds() -> None:
     assert '<span class="value">true</span>' in text
     assert '<span class="value">1</span>' in text
     assert "&lt;script&gt;" in text
+
+
+def test_numbers_are_as_they_were_written() -> None:
+    """A reader that makes doubles of them shows another order number than was sent."""
+    text = str(drawn(b'{"id": 123456789012345678901234567890, "price": 0.10, "far": 1e400, "none": -Infinity}', "json"))
+    for number in ("123456789012345678901234567890", "0.10", "1e400", "-Infinity"):
+        assert f'<span class="value">{number}</span>' in text
+
+
+def test_what_is_cut_is_told() -> None:
+    assert (cut_at(b"x" * 20_000, "text"), cut_at(b"x" * 20_000, "hex")) == (None, 16 * 1024)
+    assert cut_at(b"x" * 200_000, "text") == 128 * 1024
 
 
 def test_json_that_is_deep_or_wide_is_cut() -> None:
@@ -48,4 +63,5 @@ def test_hex() -> None:
 
 def test_preview_is_one_line() -> None:
     assert preview(b"a\nb\x00c") == "a·b·c"
+    assert preview("家\u3000族\u202edlrow".encode()) == "家\u3000族·dlrow", "and it turns no other one around"
     assert len(preview(b"x" * 1000)) == 121
