@@ -12,6 +12,8 @@ from starlette.requests import Request
 
 TOKEN = "csrf"
 _MAX_FIELDS = 2000
+#: As many as the largest number has that any field takes.
+_MOST_DIGITS = 19
 _MAX_FILES = 0
 _MAX_PART_BYTES = 8 * 1024 * 1024
 #: What is longer is not even read; see `bounded_http` for what says another length than it has.
@@ -56,7 +58,7 @@ class WebForm:
         text = self.text(name)
         if not text and default is not None:
             return default
-        if not text.isdecimal() or not low <= int(text[:20]) <= high:
+        if not text.isdecimal() or len(text) > _MOST_DIGITS or not low <= int(text) <= high:
             raise BadForm(f"{label}: a whole number from {low:,} to {high:,} is wanted.")
         return int(text)
 

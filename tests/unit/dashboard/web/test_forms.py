@@ -25,6 +25,9 @@ def test_what_cannot_be_used_is_named() -> None:
         FORM.number("number", "Number", 1, 11)
     with pytest.raises(BadForm, match="Bad: a whole number"):
         FORM.number("bad", "Bad", 1, 11)
+    for text in ("0" * 20 + "9" * 30, "9" * 5000):
+        with pytest.raises(BadForm, match="Long: a whole number"):
+            WebForm({"long": [text]}).number("long", "Long", 0, 2**62)
     with pytest.raises(BadForm, match="Bad: a date"):
         FORM.moment("bad", "Bad")
     with pytest.raises(BadForm, match="Name: please"):
