@@ -9,13 +9,27 @@ const busy = part => part.contains(document.activeElement) || (() => {
 
 for (const part of document.querySelectorAll("[data-live]")) {
   let source = null;
+  // What is old says so: a figure that stands still would pass for one that does not change.
+  const away = why => {
+    if (part.querySelector(":scope > .away")) return;
+    const note = document.createElement("p");
+    note.className = "away warning";
+    note.setAttribute("role", "status");
+    note.textContent = `${why} What is below is of ${part.dataset.of || "when the page was loaded"}.`;
+    part.prepend(note);
+    part.classList.add("stale");
+  };
   const open = () => {
     source = new EventSource(part.dataset.live);
+    source.onerror = () => { if (!document.hidden) away("No new figures come from the console."); };
+    source.addEventListener("away", event => away(JSON.parse(event.data)));
     source.onmessage = event => {
       if (busy(part)) return;
       const text = JSON.parse(event.data);
       const scrolled = [...part.querySelectorAll(".frame")].map(frame => frame.scrollLeft);
       part.innerHTML = text;
+      part.classList.remove("stale");
+      part.dataset.of = `${new Date().toISOString().slice(11, 19)} UTC`;
       part.querySelectorAll(".frame").forEach((frame, at) => { frame.scrollLeft = scrolled[at] || 0; });
       part.dispatchEvent(new CustomEvent("renewed"));
       if (part.querySelector("[data-ended]")) close();

@@ -1,5 +1,8 @@
 """Parts of a page that go on by themselves: server-sent events with the part's new text whenever it has changed.
 
+    data: "<p>..."                 the part anew
+    event: away  data: "why"       the cluster does not answer: what the page shows is old
+
 A stream ends when its page is closed, so that nothing is asked of the cluster for nobody.
 """
 
@@ -41,12 +44,12 @@ class LiveParts:
     async def _events(self, make: Callable[[], Awaitable[str]]) -> AsyncIterator[bytes]:
         self._open += 1
         try:
-            last, silent = "", 0.0
+            last, silent = b"", 0.0
             while not self._stopping.is_set():
-                text = await _made(make)
-                if text and text != last:
-                    last, silent = text, 0.0
-                    yield b"data: " + orjson.dumps(text) + b"\n\n"
+                event = await _event(make)
+                if event != last:
+                    last, silent = event, 0.0
+                    yield event
                 elif silent >= _WORD_S:
                     silent = 0.0
                     yield b": still here\n\n"
@@ -63,9 +66,9 @@ class LiveParts:
             return
 
 
-async def _made(make: Callable[[], Awaitable[str]]) -> str:
-    """Nothing while the cluster does not answer: the page keeps what it last showed."""
+async def _event(make: Callable[[], Awaitable[str]]) -> bytes:
+    """The page keeps what it last showed while the cluster does not answer, and says so."""
     try:
-        return await make()
-    except SprocketError:
-        return ""
+        return b"data: " + orjson.dumps(await make()) + b"\n\n"
+    except SprocketError as error:
+        return b"event: away\ndata: " + orjson.dumps(f"The cluster does not answer: {error}.") + b"\n\n"

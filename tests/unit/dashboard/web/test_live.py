@@ -1,4 +1,4 @@
-"""Live parts: sent when they have changed, ended when the console stops, silent while the cluster is."""
+"""Live parts: sent when they have changed, ended when the console stops, known to be old while the cluster is away."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sprocketmq.errors import SprocketError
 
 async def test_a_part_is_sent_when_it_has_changed() -> None:
     live = LiveParts(every=0.0)
-    answers = iter(["one", "one", "", "two"])
+    answers = iter(["one", "one", "", "", "one", "two"])
 
     async def make() -> str:
         if not (answer := next(answers)):
@@ -26,6 +26,8 @@ async def test_a_part_is_sent_when_it_has_changed() -> None:
     async with asyncio.timeout(60):
         assert await anext(events) == b'data: "one"\n\n'
         assert live.watching == 1
+        assert await anext(events) == b'event: away\ndata: "The cluster does not answer: away."\n\n'
+        assert await anext(events) == b'data: "one"\n\n', "as it was, and new again"
         assert await anext(events) == b'data: "two"\n\n'
         live.stop()
         with pytest.raises(StopAsyncIteration):
