@@ -189,7 +189,7 @@ def test_dead_letters_go_back_one_and_all(
         visitor.press("Resend chosen")
         assert "Give 1 message back" in visitor.text()
         visitor.press("Resend 1")
-        assert "1 messages were given back" in visitor.text()
+        assert "1 message was given back" in visitor.text()
         page.locator("main button[value=all]").click()
         page.locator("main button.sure").click()
         assert re.search(r"[23] messages were given back", visitor.text())

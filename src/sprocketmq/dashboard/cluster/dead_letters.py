@@ -67,14 +67,13 @@ async def every(view: ClusterView, letters: Letters) -> AsyncIterator[ReceivedMe
             at = reached
 
 
-async def chosen(view: ClusterView, group: str, places: Iterable[str]) -> list[ReceivedMessage]:
+async def chosen(view: ClusterView, group: str, places: Iterable[str]) -> AsyncIterator[ReceivedMessage]:
     """Those at places such as `broker-a:0:17`; what is not there (any more) is left out."""
-    found = []
     for place in places:
         broker, _, numbers = place.partition(":")
         queue, _, offset = numbers.partition(":")
         if queue.isdecimal() and offset.isdecimal() and len(offset) < 20 and len(queue) < 10:
             where = MessageQueue(view.full_name(dlq_topic(group)), broker, int(queue))
             message = await view.admin.messages.at(where, int(offset))
-            found += [message] if message is not None else []
-    return found
+            if message is not None:
+                yield message

@@ -14,7 +14,7 @@ from sprocketmq.dashboard.draw.body import row_of
 from sprocketmq.dashboard.web.forms import BadForm
 from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.paging import page_of
-from sprocketmq.dashboard.web.render import path_part
+from sprocketmq.dashboard.web.render import counted, path_part
 from sprocketmq.dashboard.web.visit import Visit
 from sprocketmq.errors import BodyError
 
@@ -86,19 +86,22 @@ async def ask_resend(visit: Visit) -> Response:
 async def resend(visit: Visit) -> Response:
     """The group, and no other, tries them again. They stay in the dead-letter queue as well."""
     form, group = await visit.form(), visit.path("group")
-    sent = 0
     if form.text("which") == "all":
-        async for message in dead_letters.every(visit.view, await dead_letters.of(visit.view, group)):
+        letters = dead_letters.every(visit.view, await dead_letters.of(visit.view, group))
+    else:
+        letters = dead_letters.chosen(visit.view, group, form.all("letter"))
+    sent = 0
+    try:
+        async for message in letters:
             await visit.view.admin.messages.give_back(group, message)
             sent += 1
             if sent >= MOST_AT_ONCE:
                 break
-    else:
-        for message in await dead_letters.chosen(visit.view, group, form.all("letter")):
-            await visit.view.admin.messages.give_back(group, message)
-            sent += 1
-    visit.changed("letters resend", f"{sent} of {group}")
-    return visit.see(f"/letters/{path_part(group)}", f"{sent:,} messages were given back to {group}.")
+    finally:
+        if sent:  # also those that went before a failure
+            visit.changed("letters resend", f"{sent} of {group}")
+    said = f"{counted(sent, 'message')} {'was' if sent == 1 else 'were'} given back to {group}."
+    return visit.see(f"/letters/{path_part(group)}", said)
 
 
 ROUTES: list[tuple[str, str, Handler]] = [

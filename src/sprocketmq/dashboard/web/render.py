@@ -24,13 +24,18 @@ def environment() -> Environment:
     )  # fmt: skip
     made.filters |= {
         "count": count, "rate": rate, "size": size, "moment": moment, "ago": ago, "part": path_part, "span": span,
-        "percent": percent,
+        "percent": percent, "counted": counted,
     }  # fmt: skip
     return made
 
 
 def count(value: float | None) -> str:
     return _NOTHING if value is None else f"{value:,.0f}"
+
+
+def counted(number: int, what: str) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def rate(value: float | None) -> str:

@@ -12,7 +12,9 @@ from tests.peers.process import eventually
 from tests.unit.dashboard.site import Site
 
 from sprocketmq import Message
-from sprocketmq.client import ConsumerSettings, Retry
+from sprocketmq.client import ConsumerSettings, ReceivedMessage, Retry
+from sprocketmq.client.admin.messages import Messages
+from sprocketmq.client.errors import Unreachable
 from sprocketmq.client.sync import Producer, PushConsumer
 from sprocketmq.client.sync.admin import AdminClient
 from sprocketmq.codes import RequestCode
@@ -86,3 +88,20 @@ def test_chosen_letters_go_back_after_a_count(site: Site, group: str, admin: Adm
     assert "3 messages were given back to givers-up." in site.post("/letters/givers-up/resend", which="all")
     assert site.changes[0] == ("letters resend", "3 of givers-up")
     assert admin.topics.figures("%DLQ%givers-up").messages == 3, "they stay"
+
+
+def test_letters_that_went_before_a_failure_are_on_record(
+    site: Site, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_back = Messages.give_back
+    given: list[ReceivedMessage] = []
+
+    async def until_the_broker_is_gone(messages: Messages, group: str, message: ReceivedMessage) -> None:
+        if given:
+            raise Unreachable("127.0.0.1:1", "gone")
+        given.append(message)
+        await give_back(messages, group, message)
+
+    monkeypatch.setattr(Messages, "give_back", until_the_broker_is_gone)
+    site.post("/letters/givers-up/resend", 503, which="all")
+    assert ("letters resend", "1 of givers-up") in site.changes[:2]
