@@ -29,7 +29,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def test_what_brokers_tell_and_files_on_this_machine(stored: Site) -> None:
     shown = stored.get("/store")
-    assert "<dt>Dispatch behind</dt><dd>0 B" in shown
+    assert "<dt>Dispatch behind</dt><dd><span>0 B" in shown
     assert '<th scope="row">commitlog</th><td class="n">' in shown
     assert "There is no store here." in shown
 
