@@ -84,6 +84,10 @@ class RemotingClient:
         connection = self._by_address.get(address)
         return None if connection is None or connection.closed else connection
 
+    def all_connected(self) -> dict[str, Connection]:
+        """Every live connection, by its address."""
+        return {address: each for address, each in self._by_address.items() if not each.closed}
+
     async def connect(self, address: str) -> Connection:
         """The connection to `address`, made if need be; callers that ask together share one attempt."""
         connection = self._by_address.get(address)

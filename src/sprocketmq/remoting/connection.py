@@ -237,11 +237,20 @@ class Connection(Traffic, asyncio.Protocol):
         self._decoder.drop()
         self.release()
 
+    def silent_for(self) -> float:
+        """Seconds for which calls have waited whose answers are due at once, and nothing has come; 0 when none does."""
+        waiting_since = self._pending.prompt_since()
+        return 0.0 if waiting_since is None else self._loop.time() - max(waiting_since, self.last_active)
+
+    def give_up(self, reason: str) -> None:
+        """Closed at once: whoever waits here may try again now."""
+        self.closed = True
+        self.abort(reason)
+
     def _overdue(self, started: float) -> None:
-        """A call that was made at `started` has had no answer in time. Closed at once: its caller may try again now."""
+        """A call that was made at `started` has had no answer in time."""
         if self.last_active <= started and self._loop.time() - started >= _PATIENCE_S:
-            self.closed = True
-            self.abort("a request had no answer, and nothing else came")
+            self.give_up("a request had no answer, and nothing else came")
 
     def stop_reading(self) -> None:
         if not self._transport.is_closing():

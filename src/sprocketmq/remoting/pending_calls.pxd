@@ -15,7 +15,7 @@ cdef class PendingCalls:
     cpdef int next_opaque(self) except -1
 
     @cython.locals(opaque=int, deadline=double, now=double)
-    cpdef tuple add(self, double timeout)
+    cpdef tuple add(self, double timeout, bint is_prompt=*)
 
     @cython.locals(call=tuple)
     cpdef object settle(self, Command response)

@@ -26,7 +26,7 @@ class PendingCalls:
         self.on_overdue: Callable[[float], None] | None = None
         self._loop = loop
         self._opaque = 0
-        self._calls: dict[int, tuple[asyncio.Future[Command], float, float]] = {}
+        self._calls: dict[int, tuple[asyncio.Future[Command], float, float, bool]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._rings_at = 0.0
 
@@ -37,15 +37,21 @@ class PendingCalls:
         self._opaque = (self._opaque + 1) & _OPAQUE_MASK
         return self._opaque
 
-    def add(self, timeout: float) -> tuple[int, asyncio.Future[Command]]:
+    def add(self, timeout: float, is_prompt: bool = False) -> tuple[int, asyncio.Future[Command]]:
+        """The answer to a prompt call is due at once, whatever its timeout is; that to a long poll is not."""
         future: asyncio.Future[Command] = self._loop.create_future()
         opaque = self.next_opaque()
         now = self._loop.time()
         deadline = now + timeout
-        self._calls[opaque] = (future, deadline, now)
+        self._calls[opaque] = (future, deadline, now, is_prompt)
         if self._timer is None or deadline < self._rings_at:
             self._ring_at(deadline)
         return opaque, future
+
+    def prompt_since(self) -> float | None:
+        """When the oldest prompt call was made that still waits."""
+        waiting = (started for future, _, started, is_prompt in self._calls.values() if is_prompt and not future.done())
+        return next(waiting, None)
 
     def settle(self, response: Command) -> None:
         """Hand a response to its caller; one that nobody waits for any more is dropped."""
@@ -59,7 +65,7 @@ class PendingCalls:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        for future, _, _ in calls.values():
+        for future, _, _, _ in calls.values():
             if not future.done():
                 future.set_exception(error)
 
@@ -73,7 +79,7 @@ class PendingCalls:
         self._timer = None
         now = self._loop.time()
         overdue = []
-        for opaque, (future, deadline, started) in list(self._calls.items()):
+        for opaque, (future, deadline, started, _) in list(self._calls.items()):
             if future.done():  # cancelled by its caller
                 del self._calls[opaque]
             elif deadline <= now:
@@ -84,4 +90,4 @@ class PendingCalls:
         for future, _ in overdue:
             future.set_exception(RequestTimeout(f"no answer from {self.peer} in time"))
         if self._calls:
-            self._ring_at(min(deadline for _, deadline, _ in self._calls.values()))
+            self._ring_at(min(deadline for _, deadline, _, _ in self._calls.values()))

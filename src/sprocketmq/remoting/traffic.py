@@ -240,9 +240,9 @@ class Traffic:
     def expect(self, timeout: float) -> tuple[int, asyncio.Future[Command]]:
         """As `request`, for a caller that encodes by itself: the number its frame must have, and the future.
 
-        The connection is open; the frame follows by `put` or `put_now`.
+        The connection is open; the frame follows by `put` or `put_now`. Its answer is due at once, see `silent_for`.
         """
-        return self._pending.add(timeout)
+        return self._pending.add(timeout, True)
 
     def next_opaque(self) -> int:
         """The number of a oneway request that its caller encodes."""

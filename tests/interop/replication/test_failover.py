@@ -134,7 +134,7 @@ def test_a_master_that_was_asleep_promises_nothing_and_follows(tmp_path: Path) -
 
 
 async def sleep_and_wake(brokers: BrokerSet) -> None:
-    async with Load(brokers.nameserver.address, timeout=2.0) as load:
+    async with Load(brokers.nameserver.address) as load:
         await load.more(50)
         old = brokers.master
         assert old is not None
@@ -144,4 +144,5 @@ async def sleep_and_wake(brokers: BrokerSet) -> None:
         os.kill(old.pid, signal.SIGCONT)
         await asyncio.to_thread(brokers.wait_whole)
         await load.more(50)
+    assert load.errors == [], "who waited at the old master has tried again at the new one"
     assert await lost(brokers.nameserver.address, load.acked) == set()

@@ -58,6 +58,9 @@ class FakeTransport:
     def connected(self, address: str) -> Connection | None:
         return cast(Connection, FakeConnection(self, address)) if self.is_connected else None
 
+    def all_connected(self) -> dict[str, Connection]:
+        return {}
+
     async def connect(self, address: str, timeout: float) -> Connection:
         await asyncio.sleep(0)
         return cast(Connection, FakeConnection(self, address))

@@ -308,3 +308,27 @@ async def test_a_caller_may_encode_by_itself(start_server: StartServer, client: 
         answers.append((b"%d" % opaque, answer))
     for body, answer in answers:
         assert (await answer).body == body
+
+
+async def test_how_long_a_peer_is_silent_while_its_answer_is_due(start_server: StartServer) -> None:
+    """A call that waits long by its nature, as a long poll does, says nothing of the peer."""
+    service = Service()
+    server = await start_server(service.table)
+    client = RemotingClient()
+    connection = await client.connect(f"127.0.0.1:{server.port}")
+    poll = asyncio.ensure_future(connection.request(Command(PARK), 60))
+    await service.did_park.wait()
+    assert connection.silent_for() == 0
+    opaque, answer = connection.expect(60)
+    connection.put(encode_frame(Command(PARK, opaque=opaque)))
+    await until(lambda: connection.silent_for() > 0.01)
+    silence = connection.silent_for()
+    assert (await connection.request(Command(ECHO), 60)).code == ResponseCode.SUCCESS
+    assert connection.silent_for() < silence, "it was heard of"
+    connection.give_up("another is the master now")
+    assert client.connected(f"127.0.0.1:{server.port}") is None
+    for waiting in (poll, answer):
+        with pytest.raises(ConnectionLost):
+            await waiting
+    assert connection.silent_for() == 0
+    await client.close()

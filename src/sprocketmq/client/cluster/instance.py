@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import TypeVar
 
 from sprocketmq.client.cluster.broker_requests import PushedRequests
@@ -16,6 +17,7 @@ from sprocketmq.client.cluster.member_protocols import ConsumerMember, ProducerM
 from sprocketmq.client.cluster.requests import check, request
 from sprocketmq.client.cluster.route import MASTER
 from sprocketmq.client.cluster.routes import RouteCache
+from sprocketmq.client.cluster.silent_masters import SilentMasters
 from sprocketmq.client.cluster.tasks import BackgroundTasks, Ticker
 from sprocketmq.client.cluster.transport import NameServers, RemotingTransport, Transport
 from sprocketmq.client.errors import ClientError, Closed, NoRoute
@@ -48,6 +50,7 @@ class ClientInstance:
         self.nameservers = NameServers(options.nameservers, self.transport)
         self.routes = RouteCache(self.nameservers, options.request_timeout)
         self.tasks = BackgroundTasks()
+        self.silent_masters = SilentMasters(self)
         self._heartbeats = Ticker("heartbeat", options.heartbeat_interval, self.heartbeat)
         self._refreshes = Ticker("route refresh", options.route_interval, self.refresh_routes)
         self._greeted: set[str] = set()
@@ -160,15 +163,18 @@ class ClientInstance:
     def heartbeat_soon(self) -> None:
         self._heartbeats.wake()
 
-    async def refresh_routes(self) -> None:
-        topics = set(self.routes.topics).union(*(member.topics() for member in self.consumers.values()))
-        changed = set(await self.routes.refresh(sorted(topics)))
+    async def refresh_routes(self, topics: Sequence[str] | None = None) -> bool:
+        """Ask for the routes of `topics`, or of all that matter here; whether any is another one."""
+        if topics is None:
+            topics = sorted(set(self.routes.topics).union(*(member.topics() for member in self.consumers.values())))
+        changed = set(await self.routes.refresh(topics))
         if not changed:
-            return
+            return False
         self._heartbeats.wake()
         for member in self.consumers.values():
             if changed & member.topics():
                 member.rebalance_soon()
+        return True
 
     def refresh_soon(self) -> None:
         self._refreshes.wake()

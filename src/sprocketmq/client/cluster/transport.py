@@ -36,6 +36,10 @@ class Transport(Protocol):
         """The open connection to `address`, for a caller that encodes its requests; None while there is none."""
         ...
 
+    def all_connected(self) -> dict[str, Connection]:
+        """Every open connection, by its address."""
+        ...
+
     async def connect(self, address: str, timeout: float) -> Connection:
         """As `connected`, made when there is none. Raises TimedOut, Unreachable or Closed."""
         ...
@@ -83,6 +87,9 @@ class RemotingTransport:
 
     def connected(self, address: str) -> Connection | None:
         return self._remoting.connected(address)
+
+    def all_connected(self) -> dict[str, Connection]:
+        return self._remoting.all_connected()
 
     async def connect(self, address: str, timeout: float) -> Connection:
         try:

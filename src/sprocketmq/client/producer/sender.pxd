@@ -21,6 +21,7 @@ cdef class PendingSend:
 cdef class Sender:
     cdef readonly object instance, group, hooks, faults
     cdef readonly bint is_observed
+    cdef bint _is_watching
     cdef object _is_available, _known, _loop, _topic_queues
     cdef InFlight _in_flight
     cdef QueueRoutes _routes

@@ -33,6 +33,7 @@ from sprocketmq.protocol.requests.send_frame import Payload
 from sprocketmq.remoting.connection import Connection
 
 _PAUSE_S = 0.05  # before the same queue is tried again
+_LOOK_S = 0.6  # until somebody looks whether sends wait in vain
 _ONEWAY_S = 3.0  # for a connection that a oneway request needs
 _BATCH = int(RequestCode.SEND_BATCH_MESSAGE)
 _NO_ANSWER = int(FLAG_ONEWAY)
@@ -56,8 +57,8 @@ class Sender:
     """Sends for one producer group, within one event loop."""
 
     __slots__ = (
-        "_in_flight", "_is_available", "_known", "_loop", "_retries", "_retry_when_not_ok", "_routes", "_send_timeout",
-        "_topic_queues", "faults", "group", "hooks", "instance", "is_observed",
+        "_in_flight", "_is_available", "_is_watching", "_known", "_loop", "_retries", "_retry_when_not_ok", "_routes",
+        "_send_timeout", "_topic_queues", "faults", "group", "hooks", "instance", "is_observed",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +71,7 @@ class Sender:
         self.faults = LatencyFaults()
         self._is_available = self.faults.is_available if settings.avoid_slow_brokers else None
         self._in_flight = InFlight(settings.in_flight)
+        self._is_watching = False
         self._known = instance.routes.known
         self._loop = asyncio.get_running_loop()
         self._retries = settings.retries
@@ -159,11 +161,23 @@ class Sender:
         pending.started = started
         pending.deadline = deadline
         opaque, pending.answer = connection.expect(deadline - started)
+        if not self._is_watching:
+            self._watch()
         if payload.code == _BATCH:  # large: its body is not copied, and the broker begins with it while we go on
             connection.put_now([route.frames.head(payload, opaque), payload.body])
         else:
             connection.put(route.frames.whole(payload, opaque))
         return pending
+
+    def _watch(self) -> None:
+        """One look serves all sends of that time: none of them has a timer of its own."""
+        self._is_watching = True
+        self._loop.call_later(_LOOK_S, self._look)
+
+    def _look(self) -> None:
+        self._is_watching = False
+        if self.instance.silent_masters.look():
+            self._watch()
 
     def _lost(self, pending: PendingSend, error: RemotingError) -> ClientError:
         """No answer came: what that is called among the client's errors."""
