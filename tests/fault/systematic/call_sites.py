@@ -2,12 +2,14 @@
 
     SPROCKETMQ_PURE=1 python -m tests.fault.systematic.call_sites [--modes SYNC_FLUSH,ASYNC_FLUSH] [--stride 1]
                                                                   [--first 0] [--one-each] [--json FILE]
+                                                                  [--together 8] [--done FILE] [--seconds N]
 
 The calls are found by running the script under a profile: each line of this project that calls something, by the task
 it does that for. What a client's request calls is no background work: it is answered. In a second run the profile
 raises at the call. That must be said in the log; nothing that was acknowledged may be lost; and the task must go on, or
 the store must have stopped taking messages. Interpreted code alone can be looked into. --one-each takes one call of
-each task.
+each task. --together raises at so many calls in one run of the script, and at one where that shows something or a call
+is not made. --done FILE names the calls that were tried, a line each: the next run with the file goes on behind them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import asyncio
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,47 +118,98 @@ async def sites(mode: str) -> list[Site]:
     return list(found)
 
 
-async def inject(mode: str, site: Site, ending: str) -> tuple[bool, list[Finding]]:
-    """Whether the call was made, and what went wrong after it raised."""
+async def inject(mode: str, chosen: Sequence[Site], ending: str) -> tuple[list[Site], list[Finding]]:
+    """Raise once at each of the calls: which of them were made, and what went wrong then."""
     play = Play(mode, ending)
     play.before_end = lambda: problems.extend(at_rest(play.world.broker))
     problems: list[str] = []
+    met: list[Site] = []
+    left = set(chosen)
+    places = {(SOURCE + site.caller, site.line) for site in chosen}
+    loop, home = asyncio.get_running_loop(), threading.get_ident()
 
     def throw(frame: FrameType, event: str, argument: Any) -> None:
-        line = frame.f_lineno if event == "c_call" else frame.f_back.f_lineno if frame.f_back else 0
-        if line == site.line and not play.met and site_of(frame, event, argument) == site:
-            play.met_fault(str(site))
-            raise Injected(str(site))
+        if event == "c_call":
+            caller: FrameType | None = frame
+        elif event == "call":
+            caller = frame.f_back
+        else:
+            return
+        if caller is None or (caller.f_code.co_filename, caller.f_lineno) not in places:
+            return
+        site = site_of(frame, event, argument)
+        if site not in left:
+            return
+        left.discard(site)
+        met.append(site)
+        play.met_fault(str(site))
+        if left and threading.get_ident() == home:
+            loop.call_soon(sys.setprofile, throw)  # a profile that raises is taken from its thread
+        raise Injected(str(site))
 
     with signs() as seen, profiled(throw):
         findings = await play.perform(lambda _play: None)
+        left.clear()
     findings += [Finding("asleep", problem) for problem in problems]
-    if play.met and not any("Injected" in line for line in seen.lines):
-        findings.append(Finding("silent", str(site)))
-    return bool(play.met), findings
+    told = "\n".join(line for line in seen.lines if "Injected" in line)
+    findings += [Finding("silent", str(site)) for site in met if str(site) not in told]
+    return met, findings
 
 
 def main() -> None:
     parser = options_of("call_sites", __doc__)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--one-each", action="store_true")
+    parser.add_argument("--together", type=int, default=1)
+    parser.add_argument("--done", type=Path)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     perform(run, parser)
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    result: dict[str, Any] = {"stride": options.stride, "sites": {}, "raised": 0, "seconds": 0.0, "findings": []}
+    result: dict[str, Any] = {
+        "stride": options.stride, "sites": {}, "tried": 0, "raised": 0, "seconds": 0.0, "findings": []
+    }  # fmt: skip
+    done = set(options.done.read_text().splitlines()) if options.done and options.done.exists() else set()
+    began = time.monotonic()
     for mode in options.modes.split(","):
         found = asyncio.run(sites(mode))
         result["sites"][mode] = len(found)
         chosen = _one_each(found) if options.one_each else found[options.first :: options.stride]
-        for number, site in enumerate(chosen):
-            began = time.monotonic()
-            met, findings = asyncio.run(inject(mode, site, ("power", "stop")[number % 2]))
-            result["raised"] += met
-            result["seconds"] = round(result["seconds"] + time.monotonic() - began, 1)
-            result["findings"] += [f"{mode}, {site}: {finding}" for finding in findings][:5]
-            keep(result, options.json)
+        todo = [site for site in chosen if f"{mode} {site}" not in done]
+        # A call that another fault kept from being made is tried alone.
+        for together in sorted({options.together, 1}, reverse=True):
+            todo = _raise_at(mode, todo, together, options, result, began)
     return result
+
+
+def _raise_at(
+    mode: str, todo: list[Site], together: int, options: argparse.Namespace, result: dict[str, Any], began: float
+) -> list[Site]:
+    """At so many calls in each run of the script; those that were not made. What breaks a promise is tried again, one
+    by one.
+    """
+    unmet: list[Site] = []
+    runs = -(-len(todo) // together)
+    for number in range(runs):
+        if time.monotonic() - began > options.seconds:
+            break
+        some = todo[number::runs]  # from everywhere, so that they are in each other's way but little
+        met, findings = asyncio.run(inject(mode, some, ("power", "stop")[number % 2]))
+        if findings and together > 1:
+            unmet += some
+            continue
+        unmet += [site for site in some if site not in met]
+        tried = met if together > 1 else some
+        result["tried"] += len(tried)
+        result["raised"] += len(met)
+        result["seconds"] = round(time.monotonic() - began, 1)
+        result["findings"] += [f"{mode}, {some[0]}: {finding}" for finding in findings][:5]
+        keep(result, options.json)
+        if options.done:
+            with options.done.open("a") as file:
+                file.writelines(f"{mode} {site}\n" for site in tried)
+    return unmet
 
 
 def _one_each(found: list[Site]) -> list[Site]:
