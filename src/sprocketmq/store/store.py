@@ -31,6 +31,7 @@ from sprocketmq.store.log.flush import LogFlusher, QueueFlusher
 from sprocketmq.store.log.held_queues import HeldQueues
 from sprocketmq.store.log.readable import ReadableLog, written_is_safe
 from sprocketmq.store.lookup import Reader
+from sprocketmq.store.pull.damaged_messages import DamagedMessages
 from sprocketmq.store.pull.get import PullReader
 from sprocketmq.store.queue.deletion import TopicDeletion
 from sprocketmq.store.queue.ext import ExtTable
@@ -96,6 +97,8 @@ class MessageStore:
         self.log.appender = self.appender
         self.reader = Reader(self.log, self.queues, self.index, self.deleted.table)
         self.getter = PullReader(config, self.appender, self.log.view_of, self.log.file_size, self.queues.file_size)
+        self.damaged = DamagedMessages(self.log.path_of, self.log.file_size)
+        self.getter.on_damaged = self.damaged.note
         self.flusher = LogFlusher(files, self.log, config, self.fail)
         self.readable = ReadableLog(config, self.log, self.dispatcher, self.appender, self.flusher, self.fail)
         self.held = HeldQueues(self.dispatcher, self.queues, self.log, self.readable.walk)

@@ -131,6 +131,8 @@ class Metrics:
         yield behind.add(max(0, end - store.dispatcher.dispatched_offset), **medium)
         held = Metric("sprocketmq_held_queues", GAUGE, "Queues whose file cannot be written, and takes no message.")
         yield held.add(len(store.held))
+        damaged = Metric("sprocketmq_damaged_messages_total", COUNTER, "Messages that pulls passed over as damaged.")
+        yield damaged.add(store.damaged.count)
         oldest = store.reader.log_earliest_time()
         reserve = Metric("rocketmq_storage_message_reserve_time", GAUGE, "Milliseconds since the oldest message.")
         reserve.add(max(0, self._broker.clock.now_ms() - oldest) if oldest >= 0 else 0, **medium)

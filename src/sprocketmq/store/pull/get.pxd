@@ -30,6 +30,7 @@ cdef class GetResult:
 
 cdef class PullReader:
     cdef public object exts
+    cdef public object on_damaged
     cdef public long long check_below
     cdef Appender _appender
     cdef Dispatcher _dispatcher
