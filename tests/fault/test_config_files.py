@@ -51,3 +51,12 @@ def test_old_or_new(before: int, step: int) -> None:
         assert found in allowed, f"{found} after {before} saves and a cut at step {step}"
         delay_offsets_file(after, CONFIG).save(version(99))
         assert delay_offsets_file(after.power_cut(keep_nothing), CONFIG).load() == version(99)
+
+
+@pytest.mark.parametrize("damaged", [b"", b"{", b"[1]", bytes(64)])
+def test_the_older_table_is_not_taken_without_a_word(damaged: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    disk = saved(2)
+    path = delay_offsets_file(disk, CONFIG).path
+    disk.write_bytes(path, damaged)
+    assert delay_offsets_file(disk, CONFIG).load() == version(1)
+    assert f"{path} cannot be read" in caplog.text

@@ -8,6 +8,7 @@ and never an empty table.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from sprocketmq.protocol.bodies.mapping import TopicQueueMappingSerializeWrapper
 from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.fields import Long, wire
 from sprocketmq.store.files.files import Files
+
+_log = logging.getLogger("sprocketmq.store.files.config_files")
 
 B = TypeVar("B")
 
@@ -144,9 +147,13 @@ def first_readable(path: Path | str, candidates: Iterable[bytes | None], decode:
         if data is None:
             continue
         try:
-            return decode(data)
+            found = decode(data)
         except BodyError as error:
             reason = reason or str(error)
+            continue
+        if reason:
+            _log.warning("%s cannot be read (%s); its .bak is taken, which may be older", path, reason)
+        return found
     if not reason:
         return None
     raise StoreCorrupt(path, 0, f"neither it nor its .bak can be read ({reason}); move both away to begin without")
