@@ -27,7 +27,7 @@ def test_a_checkpoint_comes_back_and_fills_a_page() -> None:
     assert (checkpoint.flushed_timestamp, checkpoint.recovery_timestamp) == (9_000, 6_000)
 
 
-@pytest.mark.parametrize("damaged", [b"", b"short", struct.pack(">qqqqq", -5, 1, 1, 0, 0)])
+@pytest.mark.parametrize("damaged", [b"", b"short", struct.pack(">qqqqq", -5, 1, 1, 0, 0), b"\x11" * 4096])
 def test_a_damaged_checkpoint_promises_nothing(damaged: bytes) -> None:
     assert decode_checkpoint(damaged) == Checkpoint()
 

@@ -8,14 +8,18 @@ Recovery after a crash begins where everything older than `recovery_timestamp` w
 
 from __future__ import annotations
 
+import logging
 import struct
 from dataclasses import dataclass
 from pathlib import Path
 
 from sprocketmq.store.files.files import Files
 
+_log = logging.getLogger("sprocketmq.store.files.checkpoint")
+
 CHECKPOINT_SIZE = 4096
 _FIELDS = struct.Struct(">qqqqq")
+_LAST_MS = 1 << 45  # the year 3084: no clock says more
 _MARGIN_MS = 3000  # a store timestamp may be that much older than the flush that covered it
 
 
@@ -57,8 +61,14 @@ def decode_checkpoint(data: bytes) -> Checkpoint:
         checkpoint.logics_msg_timestamp,
         checkpoint.index_msg_timestamp,
     )
-    return checkpoint if min(timestamps) >= 0 else Checkpoint()
+    return checkpoint if min(timestamps) >= 0 and max(timestamps) < _LAST_MS else Checkpoint()
 
 
 def read_checkpoint(files: Files, path: Path) -> Checkpoint:
-    return decode_checkpoint(files.read_bytes(path)) if files.exists(path) else Checkpoint()
+    if not files.exists(path):
+        return Checkpoint()
+    data = files.read_bytes(path)
+    checkpoint = decode_checkpoint(data)
+    if checkpoint == Checkpoint() and (any(data) or len(data) < _FIELDS.size):
+        _log.warning("%s, %d bytes, is no checkpoint: nothing is taken for safe", path, len(data))
+    return checkpoint
