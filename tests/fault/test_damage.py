@@ -76,6 +76,59 @@ def test_a_last_file_that_was_cut_short(image: Image, kept: int) -> None:
     recover(image, disk, image.overlapping(base + kept, image.end))
 
 
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_first_file_that_was_cut_short(image: Image, kept: int) -> None:
+    disk = image.disk.copy()
+    disk.set_size(image.log_file(0), kept)
+    recover(image, disk, image.overlapping(0, image.file_size))
+
+
+KINDS_OF_DAMAGE = (
+    "a file is missing", "the first is empty", "one is short", "the last is empty", "the last is zero",
+    "the last is garbage",
+)  # fmt: skip
+
+
+def damage_every_kind(image: Image) -> dict[str, tuple[Callable[[SimDisk], object], str]]:
+    """What hits messages that were safe, and what is said of it."""
+    size, last = image.file_size, image.end - image.end % image.file_size
+    end_lost = "entries of queues point behind it"
+    return {
+        "a file is missing": (lambda disk: disk.lose(image.log_file(size)), f"no file from {size} to {2 * size}"),
+        "the first is empty": (lambda disk: disk.set_size(image.log_file(0), 0), f"{image.log_file(0)} has lost its"),
+        "one is short": (lambda disk: disk.set_size(image.log_file(size), 99), f"{image.log_file(size)} has lost its"),
+        "the last is empty": (lambda disk: disk.set_size(image.log_file(last), 0), end_lost),
+        "the last is zero": (lambda disk: disk.damage(image.log_file(last), 0, bytes(size)), end_lost),
+        "the last is garbage": (lambda disk: disk.damage(image.log_file(last), 0, b"\x55" * size), end_lost),
+    }
+
+
+@pytest.mark.parametrize("what", KINDS_OF_DAMAGE)
+def test_a_log_that_has_lost_messages_says_so_at_the_start(
+    image: Image, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After a clean stop as well, when nothing is searched for damage."""
+    disk = image.disk.copy()
+    damage, said = damage_every_kind(image)[what]
+    damage(disk)
+    open_store(disk, image.config, TickingClock(image.now_ms)).abandon()
+    assert said in caplog.text
+
+
+def test_a_message_that_is_passed_over_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    image = make_image(COUNT, clean=True)
+    disk = image.disk.copy()
+    place = image.places[10]
+    base = place.commit_offset - place.commit_offset % image.file_size
+    disk.damage(image.log_file(base), place.commit_offset - base, bytes(4))
+    store = open_store(disk, image.config, TickingClock(image.now_ms))
+    for _ in range(2):
+        store.get_message(place.topic, place.queue_id, place.queue_offset, 1, 1 << 20)
+    assert caplog.text.count(f"{image.log_file(base)} at {place.commit_offset - base}: no whole message") == 1
+    assert store.damaged.count == 2
+    store.abandon()
+
+
 def test_a_file_that_was_made_and_never_written(image: Image) -> None:
     for size in (0, image.file_size):
         disk = image.disk.copy()

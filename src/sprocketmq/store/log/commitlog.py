@@ -56,8 +56,11 @@ class CommitLog:
         self._last: LogSegment | None = None
         self._reads_ahead = True
 
-    def load(self) -> list[Path]:
-        """Find the files; returns those that were shorter than a log file and were made whole with zeros."""
+    def load(self) -> list[tuple[Path, int]]:
+        """Find the files; returns those that were shorter than a log file, and how long, now made whole with zeros.
+
+        The last one may be empty: it was made, and the power went. An empty one before others has lost what it had.
+        """
         found: dict[int, tuple[Path, int]] = {}
         for folder in self._layout.commit_log_dirs:
             for name in self._files.list_dir(folder):
@@ -66,20 +69,18 @@ class CommitLog:
                     found[base] = (folder / name, self._files.size(folder / name))
         self._check_sizes(found)
         self._paths = {base: path for base, (path, _size) in found.items()}
-        self.bases = sorted(base for base, (_path, size) in found.items() if size)
-        for path, size in found.values():
-            if size == 0:
-                self._files.remove(path)
-        return [self._make_whole(path) for path, size in found.values() if 0 < size < self.file_size]
+        self.bases = sorted(found)
+        if self.bases and found[self.bases[-1]][1] == 0:
+            self._files.remove(self._paths.pop(self.bases.pop()))
+        short = [found[base] for base in self.bases if found[base][1] < self.file_size]
+        for path, _size in short:
+            self._files.create(path, self.file_size).close()
+        return short
 
     def _check_sizes(self, found: dict[int, tuple[Path, int]]) -> None:
         for base, (path, size) in found.items():
             if size > self.file_size or base % self.file_size:
                 raise StoreError(f"{path} has {size} bytes, but mappedFileSizeCommitLog is {self.file_size}")
-
-    def _make_whole(self, path: Path) -> Path:
-        self._files.create(path, self.file_size).close()
-        return path
 
     @property
     def min_offset(self) -> int:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from sprocketmq.protocol.record.record import BLANK, NO_MAGIC, REASONS, WHOLE
@@ -75,6 +76,7 @@ class Recovery:
         self._check_crc = check_crc
         self._queues_lost = False
         self.report = RecoveryReport(clean=clean)
+        self._stopped_cleanly = clean
 
     def run(self) -> RecoveryReport:
         self._load()
@@ -98,8 +100,12 @@ class Recovery:
         return self.report
 
     def _load(self) -> None:
-        if self._log.load():
-            self.report.clean = False  # a file had lost its end
+        for path, size in self._log.load():
+            _log.error("%s has lost its end: %d bytes of %d are there", path, size, self._log.file_size)
+            self.report.clean = False
+        for before, base in pairwise(self._log.bases):
+            if before + self._log.file_size != base:
+                _log.error("the log has no file from %d to %d", before + self._log.file_size, base)
         self._queues.load()
         if self._index is not None:
             self._index.load()
@@ -330,6 +336,13 @@ class Recovery:
         self._walk_from(self._index_start())
 
     def _say(self) -> None:
+        if self.report.cut_queue_entries:
+            # After a crash these may be messages that were never promised; after a clean stop all of them were.
+            _log.log(
+                logging.ERROR if self._stopped_cleanly else logging.WARNING,
+                "the log ends at %d, in %s; %d entries of queues point behind it, where no message is, and go",
+                self.report.end_offset, self._path_of(self.report.end_offset), self.report.cut_queue_entries,
+            )  # fmt: skip
         for damage in self.report.damaged:
             _log.error("the log is damaged from %d to %d (%s); its neighbours are served", *damage)
         for kept in self.report.quarantined:
@@ -337,3 +350,6 @@ class Recovery:
                 "the log ends at %d; %d whole records behind it were set aside in %s",
                 self.report.end_offset, kept.records, kept.path,
             )  # fmt: skip
+
+    def _path_of(self, end: int) -> object:
+        return self._log.path_of(end - end % self._log.file_size)

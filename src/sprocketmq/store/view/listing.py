@@ -16,8 +16,10 @@ def open_log(source: ByteSource, file_size: int | None = None) -> LogView:
     files = [
         LogFile(f"commitlog/{entry.name}", base, entry.size)
         for entry in source.entries("commitlog")
-        if (base := base_offset_of(entry.name)) is not None and entry.size > 0
+        if (base := base_offset_of(entry.name)) is not None
     ]
+    if files and files[-1].size == 0:  # it was made, and nothing was written to it
+        files.pop()
     return LogView(source, files, log_file_size(files, file_size))
 
 
