@@ -4,6 +4,7 @@
         FrameError        the bytes are not the protocol: the connection ends
         CommandError      a whole frame with wrong fields in it: answered, the connection lives
         RequestRefused    well formed, but declined: its code travels back to the peer
+            TooMany       more than a limit grants: who goes on asking is slowed down
         BodyError         a message body or a JSON body that cannot be decoded within its bounds
         FilterError       a tag or SQL92 expression that does not parse
         EvaluateError     an SQL92 expression that cannot be applied to a message's properties: no match
@@ -51,6 +52,10 @@ class RequestRefused(SprocketError):
         super().__init__(remark)
         self.code = code
         self.remark = remark
+
+
+class TooMany(RequestRefused):
+    """One more than a limit grants its peer."""
 
 
 class BodyError(SprocketError):

@@ -23,6 +23,7 @@ def limit_figures(
     counts = Metric("sprocketmq_refused_total", COUNTER, "What peers wanted beyond a limit.")
     for limit, count in {
         **dict.fromkeys(("connections", "frames", "headers", "bodies"), 0),
+        "costly work": connections.costs.rests,
         **connections.refused,
         **refused,
     }.items():

@@ -51,6 +51,13 @@ class ServerConfig(TlsConfig):
     max_unread_answer_bytes: int = setting(
         "maxUnreadAnswerBytes", 512 << 20, "Of all peers: above this those with the most are dropped.", low=1 << 20
     )
+    costly_work_percent: int = setting(
+        "costlyWorkPercent",
+        2,
+        "Of the server's time, for the costly requests of one address; 100 is no bound.",
+        low=1,
+        high=100,
+    )
     max_body_size: int = setting(
         "maxBodySize", 1 << 20, "Longest body of a request that is no message and no registration.", low=1024
     )
@@ -127,6 +134,7 @@ class ServerConfig(TlsConfig):
             max_header_bytes=self.max_header_size,
             max_unfinished_bytes=self.max_unfinished_frame_bytes,
             max_unread_bytes=self.max_unread_answer_bytes,
+            costly_part=self.costly_work_percent / 100,
             idle_seconds=self.server_channel_max_idle_time_seconds,
             write_pause_bytes=pause,
             write_max_bytes=max(pause * 32, self.max_frame_size * 2),

@@ -56,6 +56,8 @@ class Connection(Traffic, asyncio.Protocol):
         self.on_writable: list[Callable[[], None]] = []
         self._registry = registry
         self._draining = False
+        self._owes = False  # it was charged, and has not rested for it yet
+        self._resting: asyncio.TimerHandle | None = None
         self._named = peer  # by a proxy that is trusted
         self.end_reason = ""  # of a connection that has ended
         self.is_encrypted = False
@@ -96,6 +98,9 @@ class Connection(Traffic, asyncio.Protocol):
         """Read no more requests; those that were read are still answered."""
         self._draining = True
         self.stop_reading()
+        if self._resting is not None:
+            self._resting.cancel()
+            self.take_turn()
 
     @property
     def unread_bytes(self) -> int:
@@ -120,13 +125,46 @@ class Connection(Traffic, asyncio.Protocol):
 
     def take_turn(self) -> None:
         self.awaits_turn = False
+        self._resting = None
         if self.closed:
+            return
+        self._charge()
+        if self._rests():
             return
         self._do_backlog()
         self.close_damaged()
         if self._draining:
             self._registry.notice()
         self.go_on_reading()
+
+    def pay(self) -> None:
+        self._charge()
+        if not self.awaits_turn:
+            self._rests()
+
+    def rest(self, seconds: float) -> None:
+        """Read nothing and do nothing more for so long, or until the server stops."""
+        if self._draining:
+            return
+        self.awaits_turn = True
+        self.stop_reading()
+        self._registry.costs.rests += 1
+        self._resting = self._loop.call_later(seconds, self.take_turn)
+
+    def _charge(self) -> None:
+        cost_ns, self.cost_ns = self.cost_ns, 0
+        if cost_ns and not self.is_caller:
+            self._registry.costs.charge(self.peer.host, cost_ns, self._loop.time())
+            self._owes = True
+
+    def _rests(self) -> bool:
+        """Whether it has to rest; asked again after each rest, for others of its address may have been charged."""
+        if self._owes:
+            seconds = self._registry.costs.rest_of(self.peer.host, self._loop.time())
+            self._owes = seconds > 0 and not self._draining
+            if self._owes:
+                self.rest(seconds)
+        return self._owes
 
     def _may_go_on(self) -> bool:
         return not self.awaits_turn and (self.stalled_since is None or self.is_caller)
@@ -174,6 +212,9 @@ class Connection(Traffic, asyncio.Protocol):
         if self._decoder.passed_limit:
             self._registry.refused[self._decoder.passed_limit] += 1
         self.release()
+        self._charge()
+        if self._resting is not None:
+            self._resting.cancel()
         self._out.clear()
         self._backlog.clear()
         self.on_writable.clear()

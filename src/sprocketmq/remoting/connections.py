@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from sprocketmq.remoting.costs import Costs
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.memory_limit import fitting
 from sprocketmq.remoting.peer import Peer
@@ -32,7 +33,8 @@ class ConnectionRegistry:
         self.is_exempt: Callable[[Peer], bool] = lambda _peer: False
         #: How often each limit was met, for the figures.
         self.refused: Counter[str] = Counter()
-        self.held = HeldBytes(limits.max_unfinished_bytes, limits.max_unread_bytes, self._make_room)
+        self.costs = Costs(limits.costly_part)
+        self.held = HeldBytes(limits.max_unfinished_bytes, limits.max_unread_bytes, self._make_room, self.costs)
         self._connections: set[Connection] = set()
         self._by_host: Counter[str] = Counter()
         #: Connections of proxies that have not said yet whom they bring.

@@ -23,11 +23,12 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from sprocketmq.codes import FLAG_ONEWAY, RequestCode, ResponseCode
-from sprocketmq.errors import BodyError, CommandError, RequestRefused
+from sprocketmq.errors import BodyError, CommandError, RequestRefused, TooMany
 from sprocketmq.logs import PEER_TEXT, Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.remoting.answer_times import UNKNOWN, AnswerTimes
+from sprocketmq.remoting.costs import BYTE_NS, LARGE_BYTES, REFUSAL_NS
 
 if TYPE_CHECKING:
     from sprocketmq.remoting.connection import Connection
@@ -187,6 +188,10 @@ def refusal(request: Command, error: Exception, connection: Connection) -> Comma
 
     The line in the log has the request's number, as its client has, to find the one by the other.
     """
+    if len(request.body) > LARGE_BYTES:
+        connection.cost_ns += len(request.body) * BYTE_NS
+    if isinstance(error, TooMany):
+        connection.cost_ns += REFUSAL_NS
     if isinstance(error, RequestRefused):
         reply = request.reply(error.code, error.remark)
     elif isinstance(error, (CommandError, BodyError)):

@@ -19,6 +19,8 @@ class Limits:
     max_in_flight: int = 65_536
     #: What the requests of one read may take before others have a turn: far more than a turn of the loop costs.
     read_share_seconds: float = 0.0005
+    #: What the costly requests of one address may take of the loop's time; its connections rest beyond (costs.py).
+    costly_part: float = 0.02
     #: A longer frame is not the protocol.
     max_frame_bytes: int = MAX_FRAME_BYTES
     #: Nor is a longer header. Real ones hold an expression of 64 KiB at most, or 32 KiB of properties that are escaped.

@@ -7,7 +7,7 @@ from sprocketmq.remoting.handlers cimport ProcessorTable
 
 import cython
 
-cdef int _MANY_PARTS, _LARGE_PART, _LARGE_FRAME, _ONEWAY, _RESPONSE
+cdef int _MANY_PARTS, _LARGE_PART, _ONEWAY, _RESPONSE
 
 
 @cython.final
@@ -32,6 +32,7 @@ cdef class Traffic:
     cdef public object frame_since
     cdef public object stalled_since
     cdef public bint awaits_turn
+    cdef public long long cost_ns
     cdef public object _limits
     cdef int _max_in_flight
     cdef Py_ssize_t _pause_bytes

@@ -29,6 +29,7 @@ from sprocketmq.errors import FrameError
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import MAX_HEADER_BYTES, FrameDecoder, encode_frame
+from sprocketmq.remoting.costs import BYTE_NS, LARGE_BYTES, Costs
 from sprocketmq.remoting.handlers import Frame, ProcessorTable
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.peer import UNKNOWN_PEER, Peer
@@ -46,9 +47,6 @@ _MANY_PARTS = 32
 #: Parts larger than this on average go to the kernel as they are; smaller ones are cheaper to join first.
 _LARGE_PART = 8192
 
-#: A frame of which so much is there, and more to come, is read in turns with others.
-_LARGE_FRAME = 65_536
-
 _ONEWAY, _RESPONSE = int(FLAG_ONEWAY), int(FLAG_RESPONSE)
 
 
@@ -60,12 +58,12 @@ class HeldBytes:
     turns        for whoever wants much of the loop's time
     """
 
-    def __init__(self, max_unfinished: int, max_unread: int, make_room: Callable[[], object]) -> None:
+    def __init__(self, max_unfinished: int, max_unread: int, make_room: Callable[[], object], costs: Costs) -> None:
         self.unfinished = self.strange = self.unread = 0
         self.max_unfinished = max_unfinished
         self.max_strange = max_unfinished // 4
         self.max_unread = max_unread
-        self.turns: Any = Turns()
+        self.turns: Any = Turns(costs)
         self._make_room = make_room
 
     def hold(self, grown: int, is_known: bool) -> None:
@@ -96,6 +94,8 @@ class Traffic:
         self.stalled_since: float | None = None
         #: It waits for its turn to go on; see turns.py.
         self.awaits_turn = False
+        #: What its requests have cost that is charged to its address, in nanoseconds; see costs.py.
+        self.cost_ns = 0
         self._limits = limits
         self._max_in_flight = limits.max_in_flight
         self._pause_bytes = limits.write_pause_bytes
@@ -144,7 +144,7 @@ class Traffic:
             grown = pending - self.unfinished
             self.unfinished = pending
             self._held.hold(grown, self.is_known)
-            if pending > _LARGE_FRAME and not self.is_caller:
+            if pending > LARGE_BYTES and not self.is_caller:
                 self._held.turns.took(self, len(data))
         if not self.awaits_turn and (self.stalled_since is None or self.is_caller):
             self._handle(commands)
@@ -172,6 +172,8 @@ class Traffic:
 
     def release(self) -> None:
         """It holds nothing any more."""
+        if self.unfinished > LARGE_BYTES:
+            self.cost_ns += self.unfinished * BYTE_NS
         self._held.hold(-self.unfinished, self.is_known)
         self._held.write(-self._unread)
         self.unfinished = self._unread = 0
@@ -203,6 +205,8 @@ class Traffic:
                 break
         self._flush()
         self._table.times.settle(ticks_ns() - began)
+        if self.cost_ns:
+            self.pay()
 
     def await_turn(self, go_on: Callable[[], object]) -> None:
         """Read nothing and do nothing more before `go_on` is called, in a later turn of the loop."""
@@ -210,6 +214,10 @@ class Traffic:
 
     def take_turn(self) -> None:
         """Go on with what waits."""
+        raise NotImplementedError
+
+    def pay(self) -> None:
+        """Have its costs charged, and rest when they are too much."""
         raise NotImplementedError
 
     def _take(self, command: Command) -> None:

@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from sprocketmq.remoting.costs import Costs
 from sprocketmq.remoting.handlers import Reply, Steps, refusal
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def each(items: Iterable[T], do: Callable[[T], object]) -> Generator[None, None,
 
 
 class Turns:
-    def __init__(self) -> None:
+    def __init__(self, costs: Costs) -> None:
+        self._costs = costs
         self._read = 0
         self._is_due = False
         self._waiting: deque[Callable[[], object]] = deque()
@@ -56,7 +58,11 @@ class Turns:
     def took(self, connection: Connection, size: int) -> None:
         """`connection` has read `size` bytes of a frame that is not whole."""
         self._read += size
-        if self._read > TURN_BYTES or self._waiting:
+        loop = asyncio.get_running_loop()
+        if (rest := self._costs.rest_of(connection.peer.host, loop.time())) > 0:
+            connection.stop_reading()
+            loop.call_later(rest, connection.go_on_reading)
+        elif self._read > TURN_BYTES or self._waiting:
             connection.stop_reading()
             self._waiting.append(connection.go_on_reading)
         self._await_turn()
@@ -103,8 +109,9 @@ class LongRequest:
         """Raises StopIteration, with the reply, at the end."""
         until = time.perf_counter_ns() + SHARE_NS
         next(self._steps)
-        while time.perf_counter_ns() < until:
+        while (now := time.perf_counter_ns()) < until:
             next(self._steps)
+        self._connection.cost_ns += now - until + SHARE_NS
 
     def _go_on(self) -> None:
         if self._connection.closed:

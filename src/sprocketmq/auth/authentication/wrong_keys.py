@@ -12,6 +12,7 @@ from typing import Any
 from sprocketmq.errors import RequestRefused
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
+from sprocketmq.remoting.costs import BYTE_NS
 
 events = Events("sprocketmq.auth.access")
 
@@ -36,6 +37,8 @@ class WrongKeys:
             return False
         if count == FREE + 1:
             events.warning("wrong keys are slowed down", peer=connection.peer)
+        connection.rest(DELAY_SECONDS)  # what it asks behind is not even looked at meanwhile
+        connection.cost_ns += len(request.body) * BYTE_NS
         if not request.is_oneway:
             reply = request.reply(refused.code, refused.remark)
             request.body, request.ext_fields = b"", None  # while it waits, nothing is kept that a stranger sent

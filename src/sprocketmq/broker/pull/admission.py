@@ -6,6 +6,7 @@ topic is about a logical queue unless it says otherwise, and those have a way of
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from sprocketmq.broker.pull.cold_data import ColdReads
@@ -30,6 +31,9 @@ from sprocketmq.remoting import Connection, Reply
 
 #: Why NO_PERMISSION was answered, for clients that tell one from the other.
 BROKER_FORBIDDEN, GROUP_FORBIDDEN, TOPIC_FORBIDDEN, BROADCASTING_FORBIDDEN, SUBSCRIPTION_FORBIDDEN = 1, 2, 3, 4, 5
+
+#: A longer expression costs its address what it takes to compile (remoting/costs.py).
+_LONG_TEXT = 1024
 
 
 class PullRules:
@@ -61,7 +65,7 @@ class PullRules:
         group = self._group(connection, request, pull)
         topic = self._topic(pull)
         carried = pull.sys_flag & SUBSCRIPTION
-        wanted = self._carried(pull) if carried else self._registered(pull, group)
+        wanted = self._carried(connection, pull) if carried else self._registered(pull, group)
         if isinstance(wanted, PropertyRule) and not config.enable_property_filter:
             remark = "this broker does not filter by properties; its enablePropertyFilter is false"
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
@@ -116,12 +120,17 @@ class PullRules:
 
     # -- what does it want? -------------------------------------------------------------------------------------------
 
-    def _carried(self, pull: PullRequest) -> Wanted:
+    def _carried(self, connection: Connection, pull: PullRequest) -> Wanted:
         """The pull brought its subscription along."""
+        text = pull.subscription or ""
+        began = time.perf_counter_ns()
         try:
-            return wanted_by(pull.expression_type or TAG, pull.subscription or "")
+            return wanted_by(pull.expression_type or TAG, text)
         except FilterError as error:
             raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
+        finally:
+            if len(text) > _LONG_TEXT:
+                connection.cost_ns += time.perf_counter_ns() - began
 
     def _registered(self, pull: PullRequest, config: SubscriptionGroupConfig) -> Wanted:
         """What the group's heartbeats told."""

@@ -50,8 +50,10 @@ class PullRefused(RequestRefused):
         super().__init__(ResponseCode.NO_PERMISSION, remark)
         self.forbidden_type = forbidden_type
 
-    def answer(self, request: Command) -> Command:
-        return request.reply(self.code, self.remark, ext_fields={"forbiddenType": str(self.forbidden_type)})
+    def answer(self, request: Command, connection: Any) -> Command:
+        reply = refusal(request, self, connection)
+        reply.ext_fields = {"forbiddenType": str(self.forbidden_type)}
+        return reply
 
 
 class PullAdmission:
@@ -162,7 +164,7 @@ class PullHandler:
             try:
                 admission = self.admit(connection, request, pull)
             except PullRefused as refused:
-                return refused.answer(request)
+                return refused.answer(request, connection)
         if pull.sys_flag & COMMIT_OFFSET and self.is_there(pull):
             self._offsets.commit_by(admission.offsets_key, pull.queue_id, pull.commit_offset)
         if admission.reads_cold and self._without_messages.holds_back(self, connection, request, pull, admission):
@@ -179,7 +181,7 @@ class PullHandler:
         try:
             reply = self.look_again(parked.connection, request, parked.pull, parked.admission)
         except PullRefused as refused:
-            reply = refused.answer(request)
+            reply = refused.answer(request, parked.connection)
         except Exception as error:  # noqa: BLE001 - the edge of the loop: it is answered as when it came
             reply = refusal(request, error, parked.connection)
         parked.connection.reply(reply, request, waited=True)

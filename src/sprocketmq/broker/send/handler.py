@@ -38,7 +38,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.record.ids import UniqueIds
 from sprocketmq.protocol.record.properties import MSG_REGION, TRACE_ON, encode_properties
 from sprocketmq.protocol.requests.send import SendRequest, decode_send
-from sprocketmq.remoting.handlers import ProcessorTable
+from sprocketmq.remoting.handlers import ProcessorTable, refusal
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
 
@@ -105,7 +105,9 @@ class SendHandler:
                 sent.queue_id = self.admission.choose_queue(sent, admission.queues)
             answer = self.put(connection, request, sent, admission)
         except RequestRefused as refused:  # even a refusal tells the region, and whether traces are wanted
-            return request.reply(refused.code, refused.remark, ext_fields=dict(self._told))
+            reply = refusal(request, refused, connection)
+            reply.ext_fields = dict(self._told)
+            return reply
         if admission.is_new:
             return self.admission.announce_first(connection, request, sent.topic, answer)
         return answer

@@ -20,7 +20,7 @@ from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.creations import Creations
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.codes import ResponseCode
-from sprocketmq.errors import RequestRefused
+from sprocketmq.errors import RequestRefused, TooMany
 from sprocketmq.logs import Events
 from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies.data_version import DataVersion
@@ -128,12 +128,12 @@ class TopicTable:
         return config
 
     def refuse_too_many(self, topic: str, peer: Peer | None) -> None:
-        """RequestRefused when `peer` may make no further topic by a send."""
+        """TooMany when `peer` may make no further topic by a send."""
         limit = self._settings.current.max_auto_created_topics
         if self._creations.refuses(peer, self._plain, limit):
             events.warning("topic not created", topic=topic, peer=peer)
             remark = f"no topic {topic}, and sends have created too many, or too many just now"
-            raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, remark)
+            raise TooMany(ResponseCode.TOPIC_NOT_EXIST, remark)
 
     def create_own(self, topic: str, queue_nums: int, perm: int = READ_WRITE, sys_flag: int = 0) -> TopicConfig:
         """A topic that the broker needs for itself, such as a retry topic; the one that is there, if there is."""

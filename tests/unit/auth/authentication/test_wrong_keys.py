@@ -20,9 +20,14 @@ class Answering(FakeConnection):
     def __init__(self) -> None:
         super().__init__(connection().peer)
         self.answers: list[Command] = []
+        self.rests: list[float] = []
+        self.cost_ns = 0
 
     def reply(self, reply: Any, _request: Any) -> None:
         self.answers.append(reply)
+
+    def rest(self, seconds: float) -> None:
+        self.rests.append(seconds)
 
 
 async def test_after_ten_in_a_minute_the_answer_waits(loop_clock: LoopClock) -> None:  # noqa: F811
@@ -31,7 +36,7 @@ async def test_after_ten_in_a_minute_the_answer_waits(loop_clock: LoopClock) -> 
     for _ in range(FREE):
         assert not keys.hold_back(at, Command(10, opaque=7), REFUSED)
     assert keys.hold_back(at, Command(10, opaque=7), REFUSED)
-    assert at.answers == []
+    assert (at.answers, at.rests) == ([], [1.0])
     other = Answering()
     other.peer = connection("10.0.0.10").peer
     assert not keys.hold_back(other, Command(10), REFUSED)
