@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -113,6 +114,37 @@ def test_a_log_that_has_lost_messages_says_so_at_the_start(
     damage(disk)
     open_store(disk, image.config, TickingClock(image.now_ms)).abandon()
     assert said in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("damage", "number"),
+    [
+        *((lambda disk, path: disk.set_size(path, 0), number) for number in (0, 1, -1)),
+        *((lambda disk, path: disk.set_size(path, 107), number) for number in (0, 1, -1)),
+        (lambda disk, path: disk.lose(path), 1),  # nothing tells that a first or a last one was there
+    ],
+)
+def test_a_queue_that_lost_a_file_after_a_clean_stop_is_built_again(
+    damage: Callable[[SimDisk, Path], object], number: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its last file, too: the queue would end earlier, and give its offsets to other messages."""
+    image = make_image(COUNT, clean=True, mapped_file_size_consume_queue=20 * 8)
+    disk = image.disk.copy()
+    names = sorted(disk.list_dir(QUEUE))
+    assert len(names) >= 3
+    damage(disk, QUEUE / names[number])
+    assert recover(image, disk) == set(image.places)
+    assert "its queue is built again" in caplog.text
+
+
+def test_an_entry_that_points_behind_the_log_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    image = make_image(COUNT, clean=True)
+    disk = image.disk.copy()
+    disk.damage(QUEUE / f"{0:020}", 40, (1 << 40).to_bytes(8, "big"))
+    store = open_store(disk, image.config, TickingClock(image.now_ms))
+    store.get_message("Alpha", 1, 2, 1, 1 << 20)
+    assert f"offset {1 << 40}, where the log has no file" in caplog.text
+    store.abandon()
 
 
 def test_a_message_that_is_passed_over_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:

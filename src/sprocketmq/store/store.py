@@ -97,8 +97,8 @@ class MessageStore:
         self.log.appender = self.appender
         self.reader = Reader(self.log, self.queues, self.index, self.deleted.table)
         self.getter = PullReader(config, self.appender, self.log.view_of, self.log.file_size, self.queues.file_size)
-        self.damaged = DamagedMessages(self.log.path_of, self.log.file_size)
-        self.getter.on_damaged = self.damaged.note
+        self.damaged = DamagedMessages(self.log)
+        self.getter.on_missing = self.damaged.note
         self.flusher = LogFlusher(files, self.log, config, self.fail)
         self.readable = ReadableLog(config, self.log, self.dispatcher, self.appender, self.flusher, self.fail)
         self.held = HeldQueues(self.dispatcher, self.queues, self.log, self.readable.walk)

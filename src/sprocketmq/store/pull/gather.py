@@ -57,8 +57,8 @@ class Gather:
         self.count = 0
         self.size = 0
         self.last_commit_offset = 0
-        self.damaged = 0
-        self.damaged_at = 0
+        self.missing = 0
+        self.missing_at = 0
         self.unit_of: Callable[[int], ExtUnit | None] | None = None
         self.disk_count = max_count
         self.disk_bytes = max_bytes
@@ -101,18 +101,17 @@ class Gather:
             if not self.find(commit_offset, size):
                 if self.count == 0:
                     self.status = MESSAGE_WAS_REMOVING
-                if self._view is not None:
-                    self.note_damaged(commit_offset)
+                self.note_missing(commit_offset)
             elif rule is None or self.matches(rule, commit_offset - self._base, size):
                 self.add(commit_offset, size)
         self.close_span()
         BAD_PAGES.check()
 
-    def note_damaged(self, commit_offset: int) -> None:
-        """The file is there, and the message is not."""
-        if self.damaged == 0:
-            self.damaged_at = commit_offset
-        self.damaged += 1
+    def note_missing(self, commit_offset: int) -> None:
+        """Where the first was that is not there, and how many of them; its file may have gone by its age."""
+        if self.missing == 0:
+            self.missing_at = commit_offset
+        self.missing += 1
 
     def full(self, commit_offset: int, size: int) -> bool:
         if self.count == 0:

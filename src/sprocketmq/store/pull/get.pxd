@@ -30,7 +30,7 @@ cdef class GetResult:
 
 cdef class PullReader:
     cdef public object exts
-    cdef public object on_damaged
+    cdef public object on_missing
     cdef public long long check_below
     cdef Appender _appender
     cdef Dispatcher _dispatcher

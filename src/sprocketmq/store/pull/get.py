@@ -92,8 +92,8 @@ class PullReader:
         log_file_size: int, queue_file_size: int,
     ) -> None:  # fmt: skip
         self.exts: ExtTable | None = None
-        #: Told where messages of a queue should be and are not, and how many of them a pull has passed over.
-        self.on_damaged: Callable[[str, int, int, int], object] | None = None
+        #: Told of which topic and queue a pull has passed over messages, where the first should be, and how many.
+        self.on_missing: Callable[[str, int, int, int], object] | None = None
         self.check_below = 0
         self._appender = appender
         self._dispatcher = appender.dispatcher
@@ -166,8 +166,8 @@ class PullReader:
             gathered.unit_of = partial(self.exts.unit, cursor.topic, cursor.queue_id)
         codes, rule = (wanted, None) if isinstance(wanted, (frozenset, set)) else (None, wanted)
         gathered.run(entries, at - base, end - base, offset, codes, rule)
-        if gathered.damaged and self.on_damaged is not None:
-            self.on_damaged(cursor.topic, cursor.queue_id, gathered.damaged_at, gathered.damaged)
+        if gathered.missing and self.on_missing is not None:
+            self.on_missing(cursor.topic, cursor.queue_id, gathered.missing_at, gathered.missing)
         result = GetResult(_STATUSES[gathered.status], gathered.next_offset, low, high)
         result.take(gathered, log_end - gathered.last_commit_offset > self._memory)
         return result

@@ -51,7 +51,7 @@ class QueueHome(Protocol):
 class ConsumeQueue:
     __slots__ = (
         "_allocated", "_emptied", "_flushed", "_home", "_last_path", "_named_upto", "_naming", "bases", "cursor", "gap",
-        "min_offset",
+        "min_offset", "torn",
     )  # fmt: skip
 
     def __init__(self, home: QueueHome, topic: str, queue_id: int) -> None:
@@ -60,6 +60,7 @@ class ConsumeQueue:
         self.bases: list[int] = []
         self.min_offset = 0
         self.gap = False
+        self.torn: Path | None = None
         self._allocated = 0
         self._flushed = 0
         self._emptied = False
@@ -103,7 +104,10 @@ class ConsumeQueue:
         return next((base + self.file_size for base in self.bases[-1:]), 0)
 
     def load(self) -> None:
-        """Find the files. One of length 0 never got its size and holds nothing; a short one is made whole again."""
+        """Find the files. One of length 0 never got its size and holds nothing; a short one is made whole again.
+
+        `torn` is the path of one of them, or of one that is missing between others: after a clean stop there is none.
+        """
         files = self._home.files
         for name in files.list_dir(self.folder):
             base = base_offset_of(name)
@@ -113,6 +117,8 @@ class ConsumeQueue:
             size = files.size(path)
             if size > self.file_size:
                 raise StoreError(f"{path} has {size} bytes, but mappedFileSizeConsumeQueue is {self.file_size}")
+            if size < self.file_size or (self.bases and self._files_end != base):
+                self.torn = path
             if size == 0:
                 files.remove(path)
                 continue

@@ -107,11 +107,23 @@ class Recovery:
             if before + self._log.file_size != base:
                 _log.error("the log has no file from %d to %d", before + self._log.file_size, base)
         self._queues.load()
+        if self.report.clean:
+            self._find_torn_queues()
         if self._index is not None:
             self._index.load()
         for queue in self._queues:
             queue.find_both_ends(self._log.min_offset, clean=self.report.clean)
         self._queues_lost = all(queue.max_offset == 0 for queue in self._queues)
+
+    def _find_torn_queues(self) -> None:
+        """A queue that a clean stop left whole and that lacks entries now is built again; one that ended early would
+        give its offsets out twice.
+        """
+        for queue in self._queues:
+            if queue.torn is not None:
+                _log.error("%s is short, or the file before it is missing; its queue is built again", queue.torn)
+                queue.gap = True
+                self.report.clean = False
 
     def _forget_everything(self) -> None:
         """Without a log, queues and index point nowhere."""
