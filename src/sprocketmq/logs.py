@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _BARE = re.compile(r"[^\s\"=\\\x00-\x1f]+")
 _PACKAGE = "sprocketmq"
+#: Tells of tasks and callbacks that failed and that nobody asked.
+_LOOP = "asyncio"
 
 #: Lines of one kind that one address causes in a second, and characters of a value that comes from a peer.
 PEER_LINES = 10
@@ -150,7 +152,7 @@ def configure(
     path: Path | None = None, level: str = "info", *, max_bytes: int = 64 * 1024 * 1024, backups: int = 10,
     as_json: bool = False,
 ) -> None:  # fmt: skip
-    """Send the package's events to `path`, rotated by size, or to stderr."""
+    """Send the package's events, and what the loop has to tell, to `path`, rotated by size, or to stderr."""
     handler: logging.Handler
     if path is None:
         handler = logging.StreamHandler(sys.stderr)
@@ -160,12 +162,13 @@ def configure(
 
         handler = RotatingFileHandler(path, maxBytes=max_bytes, backupCount=backups, encoding="utf-8")
     handler.setFormatter(JsonFormatter() if as_json else LogfmtFormatter())
-    logger = logging.getLogger(_PACKAGE)
-    for old in tuple(logger.handlers):
-        logger.removeHandler(old)
-        old.close()
-    logger.addHandler(handler)
-    logger.addHandler(_ErrorCounter())
+    counter = _ErrorCounter()
+    for logger in (logging.getLogger(_LOOP), logging.getLogger(_PACKAGE)):
+        for old in tuple(logger.handlers):
+            logger.removeHandler(old)
+            old.close()
+        logger.addHandler(handler)
+        logger.addHandler(counter)
     logger.setLevel(level.upper())
     logger.propagate = False
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
 import logging
 import re
@@ -16,12 +17,14 @@ from sprocketmq.logs import Events, quoted
 
 @pytest.fixture(autouse=True)
 def _restore() -> Iterator[None]:
-    logger = logging.getLogger("sprocketmq")
+    logger, loop = logging.getLogger("sprocketmq"), logging.getLogger("asyncio")
     before = logger.handlers[:], logger.level, logger.propagate
+    before_of_loop = loop.handlers[:]
     yield
     for handler in logger.handlers:
         handler.close()
     logger.handlers[:], logger.level, logger.propagate = before
+    loop.handlers[:] = before_of_loop
 
 
 def test_one_line_per_event_with_its_fields(tmp_path: Path) -> None:
@@ -128,3 +131,18 @@ def test_errors_are_counted_by_their_log(tmp_path: Path, monkeypatch: pytest.Mon
     logging.getLogger("sprocketmq.store.flush").error("a sync failed")
     Events("sprocketmq.broker.periodic").warning("no error")
     assert logs.error_lines == {"broker.periodic": 1, "store.flush": 1}
+
+
+async def test_a_callback_that_fails_is_a_line_of_the_log_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is done by the clock and not looked after by anybody."""
+    monkeypatch.setattr(logs, "error_lines", Counter())
+    logs.configure(tmp_path / "server.log")
+    asyncio.get_running_loop().call_soon(int, "no number")
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    (line,) = (tmp_path / "server.log").read_text().splitlines()
+    assert " from=asyncio " in line
+    assert "error=ValueError" in line
+    assert logs.error_lines == {"asyncio": 1}
