@@ -80,7 +80,7 @@ class DashboardProcess:
     async def _started(self, supervisor: Supervisor) -> None:
         try:
             await supervisor.start()
-        except SprocketError as error:
+        except (SprocketError, OSError) as error:
             self._supervisor = None
             click.echo(f"no console: {error}", err=True)
 

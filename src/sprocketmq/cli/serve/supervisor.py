@@ -85,7 +85,7 @@ class Supervisor:
             await self.stop()
             late = [name for name, ready in self._ready.items() if not ready.is_set()]
             raise SprocketError(f"not ready within {self._patience.ready:g} s: {', '.join(late)}") from None
-        except SprocketError:
+        except (SprocketError, OSError):
             await self.stop()
             raise
 
@@ -122,7 +122,15 @@ class Supervisor:
         pause = self._patience.first_pause
         while not self._stopping.is_set():
             began = loop.time()
-            code = await self._run(child)
+            try:
+                code = await self._run(child)
+            except OSError as error:  # no process to be had, or no descriptor: there may be one later
+                if not self._ready[child.name].is_set():
+                    raise
+                events.error("process not started", error, name=child.name, again_in_seconds=pause)
+                await self._rest(pause)
+                pause = min(pause * 2, self._patience.longest_pause)
+                continue
             if self._stopping.is_set():
                 return
             if not self._ready[child.name].is_set():

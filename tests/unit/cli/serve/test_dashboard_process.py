@@ -78,6 +78,24 @@ async def test_missing_packages_are_one_line(
     assert capsys.readouterr().err == "no console: the console needs starlette: pip install 'sprocketmq[dashboard]'\n"
 
 
+async def test_a_process_that_cannot_be_made_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(*_arguments: object, **_options: object) -> None:
+        raise BlockingIOError(11, "no process is left")
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", refused)
+    process = DashboardProcess(free_port(), False, plans)
+    await process.start()
+    said = ""
+    async with asyncio.timeout(60):
+        while not said:
+            await asyncio.sleep(0.01)
+            said = capsys.readouterr().err
+    await process.stop()
+    assert said == "no console: [Errno 11] no process is left\n"
+
+
 async def test_none_is_wanted() -> None:
     process = DashboardProcess(0, False, lambda: pytest.fail("not asked"))
     await process.start()

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -83,6 +84,27 @@ async def test_a_dead_child_is_started_again(start: Start) -> None:
     third = await run.next_pid()
     assert len({first, second, third}) == 3
     assert lives(third)
+
+
+async def test_a_child_that_cannot_be_started_now_is_started_later(
+    start: Start, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As where there is no process or no descriptor left for a moment."""
+    run = await start(GOOD)
+    first = await run.next_pid()
+    make = asyncio.create_subprocess_exec
+    refusals = iter([BlockingIOError(11, "no process"), OSError(24, "no descriptor")])
+
+    async def refused(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
+        for refusal in refusals:
+            raise refusal
+        return await make(*arguments, **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", refused)
+    os.kill(first, signal.SIGKILL)
+    second = await run.next_pid()
+    assert lives(second)
+    assert [record.getMessage() for record in caplog.records].count("process not started") == 2
 
 
 async def test_a_child_that_never_was_ready_ends_the_start(start: Start) -> None:
