@@ -62,6 +62,8 @@ class MappingCleaner:
                 await self.clean(topic)
             except (RequestRefused, BodyError) as error:  # a broker that is away; tomorrow is another day
                 events.warning("mapping not cleaned", topic=topic, reason=error)
+            except Exception as error:  # noqa: BLE001 - the edge of the task: the other topics have their turn
+                events.error("mapping not cleaned", error, topic=topic)
 
     async def clean(self, topic: str) -> None:
         detail = self._mappings.details[topic]

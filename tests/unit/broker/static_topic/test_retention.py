@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 
+import pytest
 from tests.unit.broker.static_topic.conftest import Two
 from tests.unit.broker.static_topic.support import A, B, detail, item, put
 from tests.unit.broker.support import FakeClock
@@ -56,3 +57,19 @@ async def test_it_is_done_at_the_hours_of_deletion(two: Two, clock: FakeClock) -
     async with asyncio.timeout(60):
         await cleaned.wait()
     assert items_of(two, B) == (NEW,)
+
+
+async def test_one_topic_that_fails_does_not_keep_the_others_from_being_cleaned(
+    two: Two, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cleaner, cleaned = two.broker_b.mapping_cleaner, []
+
+    async def clean(topic: str) -> None:
+        cleaned.append(topic)
+        raise ValueError("nobody expects this")
+
+    monkeypatch.setattr(cleaner, "clean", clean)
+    monkeypatch.setattr(two.broker_b.mappings, "details", {"S": None, "T": None})
+    await cleaner._run()
+    assert cleaned == ["S", "T"]
+    assert [record.getMessage() for record in caplog.records].count("mapping not cleaned") == 2
