@@ -24,6 +24,7 @@ from sprocketmq.broker.static_topic.handler import LogicalRequests
 from sprocketmq.broker.tables.topics import UNIT, UNIT_SUBSCRIPTION, TopicTable
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import RequestRefused
+from sprocketmq.logs import Events
 from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.command import Command
@@ -32,6 +33,8 @@ from sprocketmq.protocol.permissions import PERM_WRITE
 from sprocketmq.protocol.requests.send import SendRequest
 from sprocketmq.remoting import Connection, Reply
 from sprocketmq.remoting.peer import Peer
+
+events = Events("sprocketmq.broker.send")
 
 #: A send, or a reply: what an admission rests on has the same names in both.
 Sent = SendRequest | SendMessageRequestHeader | SendMessageRequestHeaderV2
@@ -149,5 +152,8 @@ class SendAdmission:
         return None
 
     async def _reply_announced(self, connection: Connection, request: Command, answer: bytes) -> None:
-        await self._announce()
+        try:
+            await self._announce()
+        except Exception as error:  # noqa: BLE001 - the edge of the task: its message is kept, and its producer waits
+            events.error("new topic not announced", error)
         connection.reply(answer, request)

@@ -81,6 +81,19 @@ async def test_the_send_that_makes_a_topic_is_answered_when_the_nameservers_know
     await caller.client.close(grace=0.1)
 
 
+async def test_a_topic_that_cannot_be_announced_keeps_no_producer_waiting(
+    start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def announce(_registration: Registration) -> None:
+        raise ValueError("nobody expects this")
+
+    monkeypatch.setattr(Registration, "announce", announce)
+    caller = Caller(await start_broker())
+    assert (await caller.send("fresh")).code == 0
+    assert "new topic not announced" in caplog.text
+    await caller.client.close(grace=0.1)
+
+
 @pytest.mark.parametrize(
     ("topic", "queue_id", "code"),
     [
