@@ -148,7 +148,7 @@ class Timer:
             return self.files.opened
         self._counts = True
         opened, self._queue_offset = self.files.open(self.read_time, self._queue_offset)
-        if not self._store.report.clean or not self.resting.load():
+        if self.files.built_again or not self._store.report.clean or not self.resting.load():
             self._recount(opened.log)
         self._resting = opened.wheel.timers_from(self.read_time)
         self._latest = opened.wheel.latest_from(self.read_time)

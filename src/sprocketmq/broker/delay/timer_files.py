@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from sprocketmq.errors import FlushFailed
@@ -22,6 +23,9 @@ from sprocketmq.store.timer.wheel import TimerWheel
 
 events = Events("sprocketmq.broker.delay")
 
+#: Units of the log, from its end, that a start looks for on the wheel.
+_UNITS_LOOKED_AT = 256
+
 
 @dataclass(frozen=True, slots=True)
 class OpenTimers:
@@ -30,12 +34,15 @@ class OpenTimers:
 
 
 class TimerFiles:
-    """`check` is what was given to be saved last; `on_not_saved` is called from the thread when that failed."""
+    """`check` is what was given to be saved last; `on_not_saved` is called from the thread when that failed.
+    `built_again` says that wheel and log were there and could not be taken as they were.
+    """
 
     def __init__(self, store: MessageStore, files: Files, precision: int, on_not_saved: Callable[[], object]) -> None:
         root = store.layout.root
         self.check = self._safe_check = TimerCheck()
         self.opened: OpenTimers | None = None
+        self.built_again = False
         self._store = store
         self._files = files
         self._precision = precision
@@ -88,12 +95,25 @@ class TimerFiles:
         wheel = TimerWheel(self._files, self._wheel_path, self._precision)
         log = TimerLog(self._files, self._log_path)
         self.opened = OpenTimers(wheel, log)
-        if goes_on and self._store.report.clean:
-            queue_offset = max(queue_offset, self._behind_last(log))
-        elif goes_on:
+        damaged = self._damaged(wheel, log, read_time) if goes_on and self._store.report.clean else None
+        if damaged is not None:
+            events.error("timers damaged, and built again from their messages", path=damaged)
+        self.built_again = goes_on and (damaged is not None or not self._store.report.clean)
+        if self.built_again:
             queue_offset = self._cut(log)
             _relink(wheel, log, read_time)
+        elif goes_on:
+            queue_offset = max(queue_offset, self._behind_last(log))
         return self.opened, queue_offset
+
+    def _damaged(self, wheel: TimerWheel, log: TimerLog, read_time: int) -> Path | None:
+        """What a clean stop left otherwise: a log that ends earlier, a wheel that has no slot for timers to come."""
+        if log.end < self.load_check().log_position:
+            return self._log_path
+        for _position, unit in islice(log.units_before(log.end), _UNITS_LOOKED_AT):
+            if unit.time >= read_time and not wheel.knows(unit.time):
+                return self._wheel_path
+        return None
 
     def close(self) -> None:
         """After what is being saved."""

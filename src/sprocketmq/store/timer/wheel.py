@@ -48,6 +48,11 @@ class TimerWheel:
         slot = Slot(*SLOT.unpack(self._file.read(self._at(time), SLOT_SIZE)))
         return slot if slot.time == time else Slot(time, NONE, NONE, 0, 0)
 
+    def knows(self, time_ms: int) -> bool:
+        """Whether there was ever a timer for this time, as far as a later turn has not taken its slot."""
+        time = time_ms // self._precision_ms
+        return SLOT.unpack(self._file.read(self._at(time), SLOT_SIZE))[0] == time
+
     def put(self, slot: Slot) -> None:
         self._file.write(self._at(slot.time), SLOT.pack(*slot))
 

@@ -136,6 +136,34 @@ async def test_a_wheel_that_was_lost_is_built_from_the_log(
     assert bodies(await Caller(again).pull()) == [b"0", b"1", b"2"]
 
 
+@pytest.mark.parametrize("name", ["timerwheel", "timerlog/00000000000000000000"])
+@pytest.mark.parametrize("damage", ["empty", "zero", "garbage", "gone"])
+async def test_timers_whose_files_were_damaged_after_a_clean_stop_come(
+    start_broker: StartBroker, clock: FakeClock, tmp_path: Path, name: str, damage: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    broker = await start_broker()
+    caller = Caller(broker)
+    for number, seconds in enumerate((2, 20, 20, 30)):
+        await caller.send(body=str(number).encode(), TIMER_DELAY_SEC=str(seconds))
+    deliver(broker, clock, 0)
+    deliver(broker, clock, 2000)
+    await broker.stop()
+    path = tmp_path / "store" / name
+    size = path.stat().st_size
+    path.unlink()
+    if damage != "gone":
+        with path.open("wb") as file:
+            file.write(b"\x5a" * 65536 if damage == "garbage" else b"")
+            file.truncate(0 if damage == "empty" else size)
+    again = await start_broker()
+    deliver(again, clock, 0)
+    deliver(again, clock, 30_000)
+    assert bodies(await Caller(again).pull()) == [b"0", b"1", b"2", b"3"]
+    assert again.kinds.timer.resting.counts.get("T", 0) == 0
+    assert any(record.getMessage().startswith("timers damaged") for record in caplog.records)
+
+
 async def test_a_time_beyond_the_window_is_rolled(start_broker: StartBroker, clock: FakeClock) -> None:
     broker = await start_broker(timerRollWindowSlot="10")
     caller = Caller(broker)
