@@ -2,6 +2,8 @@
 #
 #   make demo    the main job end to end, results in demo-output/
 #   make test    every test, compiled and interpreted
+#   make steady  RUNS whole runs of the suite beside a busy loop per core, and which tests count on a fast machine;
+#                one that was ended goes on where it was
 #   make lint    ruff, mypy --strict, import-linter, bandit, pip-audit
 #   make up      a nameserver and a broker in the foreground
 #   make bench   our figures beside the peers', as ratios of one run
@@ -24,12 +26,14 @@ CYCLES ?= 200
 FRAMES ?= 10000000
 MINUTES ?= 60
 SEEDS  ?= 100000
+RUNS   ?= 10
 
 # Tested twice, compiled and interpreted; and what needs real peers.
 INTERPRETED = tests/unit tests/property tests/corpus
 PEERS       = tests/interop tests/e2e tests/browser
+SUITE       = --interpreted $(INTERPRETED) --peers $(PEERS)
 
-.PHONY: demo test lint up bench chaos docs wheels lock clean setup java tools
+.PHONY: demo test steady lint up bench chaos fuzz soak simulate docs wheels lock clean setup java tools
 .DEFAULT_GOAL := help
 
 help:
@@ -63,7 +67,10 @@ demo: $(if $(wildcard $(BIN)/.compiled),setup java,$(DEMO))
 	@$(BIN)/python -m examples.demo
 
 test: setup java tools
-	@$(BIN)/python scripts/run_tests.py --interpreted $(INTERPRETED) --peers $(PEERS)
+	@$(BIN)/python scripts/run_tests.py $(SUITE)
+
+steady: setup java tools
+	@$(BIN)/python scripts/steady.py $(RUNS) $(SUITE)
 
 lint: setup
 	$(BIN)/ruff format --check .

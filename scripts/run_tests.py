@@ -12,19 +12,25 @@ as UNSTEADY, for somebody to mend.
 
 A part's output comes in one piece when it ends, and stays in .cache/test-PART.log.  The last line counts all parts
 together; a part that ended without a report (a hang that was cut short, a crash) counts as one failure.
+
+With --tally FILE each part adds its result to FILE when it ends, as one of run --run, and parts of that run that are
+in FILE already do not run again: who runs the suite many times over (steady.py) goes on where he was.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 CACHE = Path(".cache")
@@ -59,16 +65,35 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run every part of the suite.")
     parser.add_argument("--interpreted", nargs="+", required=True, metavar="FOLDER")
     parser.add_argument("--peers", nargs="+", required=True, metavar="FOLDER")
+    parser.add_argument("--tally", type=Path, metavar="FILE")
+    parser.add_argument("--run", type=int, default=1, metavar="NUMBER")
     chosen = parser.parse_args()
     CACHE.mkdir(exist_ok=True)
     ignored = [f"--ignore={folder}" for folder in chosen.peers]
     peers = [Part(Path(folder).name, [folder]) for folder in chosen.peers]
     pure = Part("interpreted", chosen.interpreted, {"SPROCKETMQ_PURE": "1"})
     parts = [peers[0], Part("compiled", [*ignored, "tests"]), *peers[1:], pure]
+    tally = Tally(chosen.tally, chosen.run)
     with ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(run, parts))
+        results = list(pool.map(partial(tally.count, run), [part for part in parts if part.name not in tally.parts]))
     report(results)
     return 1 if any(result.failed for result in results) else 0
+
+
+class Tally:
+    """The results of many runs, one JSON object per line: `run` is its number, the rest are the fields of a Result."""
+
+    def __init__(self, path: Path | None, run: int) -> None:
+        self._path, self._run = path, run
+        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        self.parts = {each["name"] for each in map(json.loads, lines) if each["run"] == run}
+
+    def count(self, of: Callable[[Part], Result], part: Part) -> Result:
+        result = of(part)
+        if self._path is not None:
+            with OUTPUT, self._path.open("a") as out:
+                out.write(json.dumps({"run": self._run, **asdict(result)}) + "\n")
+        return result
 
 
 def run(part: Part) -> Result:

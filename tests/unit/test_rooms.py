@@ -25,4 +25,4 @@ def test_tests_are_in_rooms_that_exist() -> None:
 @pytest.mark.parametrize("root", [SOURCES, TESTS.parent, ROOT / "bench"], ids=lambda root: root.name)
 def test_no_room_is_a_heap(root: Path) -> None:
     sizes = {room: len(list((root / room).glob("*.py"))) for room in rooms(root, "*.py")}
-    assert {room: size for room, size in sizes.items() if size > 23} == {}
+    assert {room: size for room, size in sizes.items() if size > 25} == {}
