@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.loop_clock import LoopClock
 from tests.signatures import is_signed
-from tests.unit.client.fakes import FakeTransport, instance, route, routes, stores
+from tests.unit.client.fakes import FakeTransport, instance, route, routes, stores, until
 
 from sprocketmq.client.cluster.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.client.errors import InvalidMessage, Refused, TimedOut, Unreachable
@@ -212,12 +213,15 @@ async def test_a_launch_waits_for_nothing() -> None:
 
 
 @BOTH
-async def test_no_answer_in_time(is_connected: bool) -> None:
+async def test_no_answer_in_time(is_connected: bool, loop_clock: LoopClock) -> None:
     transport = network(is_connected=is_connected)
     transport.hold = asyncio.Event()
     made = sender(transport)
+    sending = asyncio.ensure_future(made.send(single(Message("T", b"x")), made.deadline(3)))
+    await until(lambda: bool(transport.commands(SEND)))
+    loop_clock.advance(4)
     with pytest.raises(TimedOut):
-        await made.send(single(Message("T", b"x")), made.deadline(0.01))
+        await sending
     with pytest.raises(TimedOut, match="the timeout of the send has passed"):
         await made.send(single(Message("T", b"x")), made.deadline(0))
 
