@@ -209,13 +209,16 @@ async def test_a_slow_answer_on_a_connection_that_lives_costs_only_its_request(
     assert client.connected(server.address) is first
 
 
-async def test_own_requests_are_no_sign_of_life(start_server: StartServer, client: RemotingClient) -> None:
+async def test_own_requests_are_no_sign_of_life(
+    start_server: StartServer, client: RemotingClient, loop_clock: LoopClock
+) -> None:
+    arrived = asyncio.Event()
     table = ProcessorTable()
-    table.add(2, lambda _connection, _request: None)
+    table.add(2, lambda _connection, _request: arrived.set())
     server = await start_server(table)
     connection = await client.connect(server.address)
     before = connection.last_active
-    await asyncio.sleep(0.02)
+    loop_clock.advance(5)
     connection.send(Command(2))
-    await asyncio.sleep(0.02)
+    await arrived.wait()
     assert connection.last_active == before

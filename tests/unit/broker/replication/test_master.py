@@ -321,7 +321,7 @@ async def test_a_slave_that_reads_nothing_costs_a_cursor(start_member: StartMemb
     (link,) = master.replication.master.replicas.links
     await until(lambda: link.ack == 0)
     await put(master, 300, 90_000)
-    await asyncio.sleep(0.05)
+    await until(lambda: link._paused)
     assert link.cursor is not None
     assert link.cursor.behind > 10 << 20
     assert link._transport is not None
