@@ -1,6 +1,6 @@
 """What administrators ask of a nameserver: write permissions, topics to forget, the key-value table, its settings.
 
-Whatever changes something is logged with its peer. Who may ask what is in `auth.request_table`.
+Whatever changes something is logged with its peer. Who may ask what is in `auth.authorization.request_table`.
 """
 
 from __future__ import annotations

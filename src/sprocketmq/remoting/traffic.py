@@ -84,7 +84,7 @@ class Traffic:
 
     def __init__(self, table: ProcessorTable, limits: Limits, is_caller: bool, held: HeldBytes) -> None:
         self.peer: Peer = UNKNOWN_PEER
-        #: Who made the request at hand, where there are accounts; see `auth.session`.
+        #: Who made the request at hand, where there are accounts; see `auth.authentication.session`.
         self.session: Any = None
         self.in_flight = 0
         self.closed = False

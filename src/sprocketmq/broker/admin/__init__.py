@@ -13,7 +13,7 @@
     halves        half messages that were given up
     refusals      what this broker has not: answered with a reason
 
-Who may ask what is in `auth.request_table`.
+Who may ask what is in `auth.authorization.request_table`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
 The role is the controller's to give: an answer counts when its master epoch is not below the one we know.
 A look at the controller renews a master's lease, where the controller grants one (ours does, Java's does not). A master
 whose lease has run out is fenced until it is renewed, or another is the master. Safety does not rest on it: no put is
-promised that the in-sync set does not have (`replication/in_sync_set.py`); the lease ends what an old master could
-still do by itself, serve reads that are old, take offsets and deliver.
+promised that the in-sync set does not have (`broker/replication/in_sync_set.py`); the lease ends what an old master
+could still do by itself, serve reads that are old, take offsets and deliver.
 
 A disk that has not answered for a second is as good as dead: heartbeats and renewals stop until it does. Neither such a
 master nor one that is fenced asks for another set: those who leave could be the only ones that can go on.

@@ -1,6 +1,6 @@
 """Pull answers as Arrow record batches: decoded in bulk, without an object per message.
 
-The columns are those of `protocol.columns`, and `brokerName` before them.
+The columns are those of `protocol.arrow.columns`, and `brokerName` before them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 frame  := length:i32 head:u32 code:i16 language:u8 version:i16 opaque:i32 flag:i32 remark_length:i32 ext_length:i32
           common  f g h i? j l? m  signature?  body
-common  = the ext fields that every request to the queue has, encoded once; fields as in `frame/binary_header.py`
+common  = the ext fields that every request to the queue has, encoded once, as `protocol/frame/binary_header.py` has it
 """
 
 from __future__ import annotations

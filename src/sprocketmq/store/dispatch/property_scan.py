@@ -1,7 +1,8 @@
 # cython: annotation_typing=False
 """Where a record's properties have the values that queues and index need: TAGS, KEYS, UNIQ_KEY and DELAY.
 
-`next_key` is `protocol.properties.split_keys` for text that is not decoded: both part the keys in the same places.
+`next_key` is `protocol.record.properties.split_keys` for text that is not decoded: both part the keys
+in the same places.
 """
 
 from __future__ import annotations
