@@ -38,3 +38,26 @@ def test_the_architecture_names_many() -> None:
     """A pattern that finds nothing would find nothing wrong."""
     assert len(paths(ROOT / "docs" / "ARCHITECTURE.md")) > 30
     assert len(paths(ROOT / "docs" / "GLOSSARY.md")) > 30
+
+
+#: `auth.authorization.request_table`: a module as comments name it, perhaps with a function of it.
+_PACKAGES = "|".join(sorted(each.name for each in PACKAGE.iterdir() if each.is_dir()))
+_MODULE = re.compile(rf"`((?:{_PACKAGES})(?:\.[a-z_]+){{1,3}})`")
+_NO_MODULE = re.compile(r"broker\.conf|spark\.sql.*")
+
+
+def is_there(module: str) -> bool:
+    """Whether all of it but perhaps the last name, a function's, leads to a module."""
+    names = module.split(".")
+    return any(PACKAGE.joinpath(*names[:count]).with_suffix(".py").exists() for count in (len(names), len(names) - 1))
+
+
+def test_comments_name_modules_as_they_are_called() -> None:
+    named = {
+        (path.relative_to(ROOT).as_posix(), module)
+        for path in [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pxd")]
+        for module in _MODULE.findall(path.read_text())
+        if not _NO_MODULE.fullmatch(module)
+    }
+    assert len(named) > 5, "a pattern that finds nothing would find nothing wrong"
+    assert {(path, module) for path, module in named if not is_there(module)} == set()
