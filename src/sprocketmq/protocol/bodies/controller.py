@@ -42,13 +42,3 @@ class BrokerReplicasInfo:
 class ElectMasterResponseBody:
     broker_member_group: BrokerMemberGroup | None = wire("brokerMemberGroup", default=None)
     sync_state_set: frozenset[Long] = wire("syncStateSet", default=frozenset())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleChangeNotifyEntry:
-    broker_member_group: BrokerMemberGroup | None = wire("brokerMemberGroup", default=None)
-    master_address: str | None = wire("masterAddress", default=None)
-    master_broker_id: Long | None = wire("masterBrokerId", default=None)
-    master_epoch: int = wire("masterEpoch", default=0)
-    sync_state_set_epoch: int = wire("syncStateSetEpoch", default=0)
-    sync_state_set: frozenset[Long] = wire("syncStateSet", default=frozenset())

@@ -8,13 +8,6 @@ from sprocketmq.protocol.fields import Long, wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerSyncInfo:
-    master_ha_address: str | None = wire("masterHaAddress", default=None)
-    master_flush_offset: Long = wire("masterFlushOffset", default=0)
-    master_address: str | None = wire("masterAddress", default=None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EpochEntry:
     epoch: int = wire("epoch", default=0)
     start_offset: Long = wire("startOffset", default=0)

@@ -52,16 +52,6 @@ class QueryCorrectionOffsetBody:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RollbackStats:
-    broker_name: str = wire("brokerName", default="")
-    queue_id: Long = wire("queueId", default=0)
-    broker_offset: Long = wire("brokerOffset", default=0)
-    consumer_offset: Long = wire("consumerOffset", default=0)
-    timestamp_offset: Long = wire("timestampOffset", default=0)
-    rollback_offset: Long = wire("rollbackOffset", default=0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetMovedEvent:
     consumer_group: str = wire("consumerGroup", default="")
     message_queue: MessageQueue | None = wire("messageQueue", default=None)

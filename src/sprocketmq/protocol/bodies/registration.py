@@ -20,10 +20,3 @@ class RegisterBrokerBody:
         "topicConfigSerializeWrapper", default_factory=TopicConfigAndMappingSerializeWrapper
     )
     filter_server_list: tuple[str, ...] = wire("filterServerList", default=())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterBrokerResult:
-    ha_server_addr: str | None = wire("haServerAddr", default=None)
-    master_addr: str | None = wire("masterAddr", default=None)
-    kv_table: KVTable | None = wire("kvTable", default=None)

@@ -83,15 +83,6 @@ class QueryConsumeTimeSpanBody:
     consume_time_span_set: tuple[QueueTimeSpan, ...] = wire("consumeTimeSpanSet", default=())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumeByWho:
-    consumed_group: frozenset[str] = wire("consumedGroup", default=frozenset())
-    not_consumed_group: frozenset[str] = wire("notConsumedGroup", default=frozenset())
-    topic: str = wire("topic", default="")
-    queue_id: int = wire("queueId", default=0)
-    offset: Long = wire("offset", default=0)
-
-
 def _readable(timestamp_ms: int) -> str:
     seconds, millis = divmod(timestamp_ms, 1000)
     try:

@@ -89,12 +89,6 @@ class RegisterTopicRequestHeader(TopicRequestHeader):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterOrderTopicRequestHeader:
-    topic: str = wire("topic")
-    order_topic_string: str = wire("orderTopicString")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteTopicFromNamesrvRequestHeader(TopicRequestHeader):
     """216 DELETE_TOPIC_IN_NAMESRV."""
 

@@ -133,9 +133,3 @@ class QueryCorrectionOffsetHeader(TopicRequestHeader):
     filter_groups: str | None = wire("filterGroups", default=None)
     compare_group: str = wire("compareGroup")
     topic: str = wire("topic")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InitConsumerOffsetRequestHeader(TopicRequestHeader):
-    topic: str | None = wire("topic", default=None)
-    init_mode: int = wire("initMode", default=0)

@@ -36,11 +36,6 @@ class ViewMessageRequestHeader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewMessageResponseHeader:
-    """Has no fields."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryConsumeQueueRequestHeader(TopicRequestHeader):
     """321 QUERY_CONSUME_QUEUE."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sprocketmq.protocol.fields import Long, wire
+from sprocketmq.protocol.fields import wire
 from sprocketmq.protocol.header import RpcRequestHeader, TopicRequestHeader
 
 
@@ -53,12 +53,3 @@ class GetTopicStatsInfoRequestHeader(TopicRequestHeader):
     """202 GET_TOPIC_STATS_INFO."""
 
     topic: str = wire("topic")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatisticsMessagesRequestHeader(TopicRequestHeader):
-    consumer_group: str = wire("consumerGroup")
-    topic: str = wire("topic")
-    queue_id: int = wire("queueId")
-    from_time: Long = wire("fromTime", default=0)
-    to_time: Long = wire("toTime", default=0)

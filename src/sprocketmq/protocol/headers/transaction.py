@@ -23,11 +23,6 @@ class EndTransactionRequestHeader(RpcRequestHeader):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndTransactionResponseHeader:
-    """Has no fields."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckTransactionStateRequestHeader(RpcRequestHeader):
     """39 CHECK_TRANSACTION_STATE."""
 
@@ -37,14 +32,6 @@ class CheckTransactionStateRequestHeader(RpcRequestHeader):
     msg_id: str | None = wire("msgId", default=None)
     transaction_id: str | None = wire("transactionId", default=None)
     offset_msg_id: str | None = wire("offsetMsgId", default=None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckTransactionStateResponseHeader:
-    producer_group: str = wire("producerGroup")
-    tran_state_table_offset: Long = wire("tranStateTableOffset")
-    commit_log_offset: Long = wire("commitLogOffset")
-    commit_or_rollback: int = wire("commitOrRollback")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
