@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sprocketmq.client.errors import InvalidMessage
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.record.properties import SYSTEM_PROPERTIES
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_PROPERTIES_BYTES = 32767
@@ -23,72 +24,6 @@ WAIT = "\x02WAIT\x01true\x02"
 NO_WAIT = "\x02WAIT\x01false\x02"
 _NO_KEYS: tuple[str, ...] = ()
 _NO_PROPERTIES: Mapping[str, str] = {}
-
-#: Names with a meaning of their own; a user's property may not take one of them.
-RESERVED_PROPERTIES = frozenset(
-    [
-        "KEYS",
-        "TAGS",
-        "WAIT",
-        "DELAY",
-        "RETRY_TOPIC",
-        "REAL_TOPIC",
-        "REAL_QID",
-        "TRAN_MSG",
-        "PGROUP",
-        "MIN_OFFSET",
-        "MAX_OFFSET",
-        "BUYER_ID",
-        "ORIGIN_MESSAGE_ID",
-        "TRANSFER_FLAG",
-        "CORRECTION_FLAG",
-        "MQ2_FLAG",
-        "RECONSUME_TIME",
-        "MSG_REGION",
-        "TRACE_ON",
-        "UNIQ_KEY",
-        "EXTEND_UNIQ_INFO",
-        "MAX_RECONSUME_TIMES",
-        "CONSUME_START_TIME",
-        "TRAN_PREPARED_QUEUE_OFFSET",
-        "TRANSACTION_CHECK_TIMES",
-        "CHECK_IMMUNITY_TIME_IN_SECONDS",
-        "INSTANCE_ID",
-        "CORRELATION_ID",
-        "REPLY_TO_CLIENT",
-        "TTL",
-        "ARRIVE_TIME",
-        "PUSH_REPLY_TIME",
-        "CLUSTER",
-        "MSG_TYPE",
-        "POP_CK",
-        "POP_CK_OFFSET",
-        "1ST_POP_TIME",
-        "INNER_NUM",
-        "INNER_BASE",
-        "DUP_INFO",
-        "__SHARDINGKEY",
-        "__transactionId__",
-        "PROPERTY_FORWARD_QUEUE_ID",
-        "REDIRECT",
-        "INNER_MULTI_DISPATCH",
-        "INNER_MULTI_QUEUE_OFFSET",
-        "TRACE_CONTEXT",
-        "TIMER_DELAY_SEC",
-        "TIMER_DELAY_MS",
-        "TIMER_DELIVER_MS",
-        "TIMER_OUT_MS",
-        "TIMER_ENQUEUE_MS",
-        "TIMER_DEQUEUE_MS",
-        "TIMER_ROLL_TIMES",
-        "TIMER_DEL_UNIQKEY",
-        "TIMER_DELAY_LEVEL",
-        "__BORNHOST",
-        "BORN_TIMESTAMP",
-        "DLQ_ORIGIN_TOPIC",
-        "DLQ_ORIGIN_MESSAGE_ID",
-    ]
-)
 
 
 def _parameters(
@@ -202,7 +137,7 @@ class Message:
                 raise InvalidMessage(f"properties: {name!r} needs a name and a text that is not empty")
             if type(name) is not str or type(value) is not str:
                 check_properties_types(self.properties)
-            if name in RESERVED_PROPERTIES:
+            if name in SYSTEM_PROPERTIES:
                 raise InvalidMessage(f"property {name!r} belongs to RocketMQ")
             if "\x01" in name or "\x02" in name or "\x02" in value:
                 raise InvalidMessage(f"property {name!r} holds a separator (U+0001 or U+0002)")

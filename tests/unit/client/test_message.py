@@ -41,6 +41,7 @@ def test_delays() -> None:
         {"body": b""},
         {"body": "text"},
         {"properties": {"KEYS": "1"}},
+        {"properties": {"__CRC32#": "1"}},
         {"properties": {"a": ""}},
         {"properties": {"": "a"}},
         {"properties": {"a": 1}},

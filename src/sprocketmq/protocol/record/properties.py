@@ -101,10 +101,6 @@ SYSTEM_PROPERTIES = frozenset({
 })  # fmt: skip
 
 
-def is_system_property(name: str) -> bool:
-    return name in SYSTEM_PROPERTIES or name.startswith(TRANSIENT_PREFIX)
-
-
 def encode_properties(properties: Mapping[str, str]) -> str:
     return "".join([f"{name}{NAME_VALUE}{value}{PROPERTY}" for name, value in properties.items()])
 

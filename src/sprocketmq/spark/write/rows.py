@@ -17,10 +17,11 @@ try:
 except ImportError:
     from sprocketmq.hot import shadow as cython
 
-from sprocketmq.client.message import MAX_PROPERTIES_BYTES, RESERVED_PROPERTIES
+from sprocketmq.client.message import MAX_PROPERTIES_BYTES
 from sprocketmq.errors import SprocketError
 from sprocketmq.protocol.record.batch import decode_batch
 from sprocketmq.protocol.record.hashing import utf8_hash
+from sprocketmq.protocol.record.properties import SYSTEM_PROPERTIES
 from sprocketmq.spark.write.arrow_cells import Columns, Field, Pairs, Ranges
 from sprocketmq.spark.write.batches import QueueBatch, TopicBatches
 from sprocketmq.spark.write.unique_keys import unique_key
@@ -38,7 +39,7 @@ _ROW_HIGH_AT = _NAME_BYTES + 16  # the key's digits that change from row to row,
 _ROW_LOW_AT = _NAME_BYTES + 28
 _NEAR_BYTES = 16  # what `put_near` may write too much
 _MOST_PROPERTIES = MAX_PROPERTIES_BYTES
-_RESERVED = frozenset(name.encode() for name in RESERVED_PROPERTIES)
+_RESERVED = frozenset(name.encode() for name in SYSTEM_PROPERTIES)
 _RESERVED_FIRST = bytes(any(name[0] == first for name in _RESERVED) for first in range(256))
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprocketmq.client.message import RESERVED_PROPERTIES
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.batch import decode_batch
 from sprocketmq.protocol.record.hashing import string_hash
+from sprocketmq.protocol.record.properties import SYSTEM_PROPERTIES
 from sprocketmq.spark.write.batches import QueueBatch, TopicBatches
 from sprocketmq.spark.write.columns import columns_of
 from sprocketmq.spark.write.rows import BadRow, EntryFill
@@ -24,7 +24,7 @@ BODY_TYPES = [pa.binary(), pa.large_binary(), pa.string(), pa.large_string()]
 Row = dict[str, Any]
 
 _TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x01\x02"), max_size=20)
-_NAMES = st.one_of(_TEXTS, st.sampled_from(sorted(RESERVED_PROPERTIES)), st.just("Color"))
+_NAMES = st.one_of(_TEXTS, st.sampled_from(sorted(SYSTEM_PROPERTIES)), st.just("Color"))
 _ROWS = st.fixed_dictionaries(
     {
         "body": st.text(min_size=1, max_size=40),
@@ -67,7 +67,7 @@ def properties_of(row: Row, number: int, names: set[str], extra: str = "") -> by
         if column in names and value:
             parts.append(f"{name}\x01{value}\x02")
     for name, value in (row.get("properties") or []) if "properties" in names else []:
-        if name and value and name not in RESERVED_PROPERTIES:
+        if name and value and name not in SYSTEM_PROPERTIES:
             parts.append(f"{name}\x01{value}\x02")
     return "".join(parts).encode()
 
