@@ -52,10 +52,6 @@ class BloomFilter:
         combined &= 0xFFFF_FFFF
         return (combined ^ 0xFFFF_FFFF if combined & 0x8000_0000 else combined) % self.bit_count
 
-    def accepts(self, data: BloomData) -> bool:
-        """Whether `data` was made by a filter of these sizes; a broker's settings may have changed since."""
-        return data.bit_count == self.bit_count and len(data.positions) == self.hash_count
-
     def empty_map(self) -> bytearray:
         return bytearray(self.bit_count // 8)
 

@@ -19,10 +19,6 @@ class Peer:
     #: It is on this machine: over loopback, or from the very address that it called.
     is_local: bool
 
-    @property
-    def is_ipv6(self) -> bool:
-        return len(self.packed) > 8
-
     def __str__(self) -> str:
         return format_address(self.host, self.port)
 

@@ -52,12 +52,6 @@ def test_defaults_are_those_of_a_broker() -> None:
     assert bloom.data("GID_sql", "OrderEvents") == BloomData((1, 45, 89), 112)
 
 
-def test_data_of_other_sizes_is_not_accepted() -> None:
-    data = BloomFilter(20, 32).data("group", "topic")
-    assert BloomFilter(20, 32).accepts(data)
-    assert not BloomFilter(20, 64).accepts(data)
-
-
 def test_a_missing_bit_is_certain() -> None:
     bits = BloomFilter().empty_map()
     set_bits(bits, (1, 45))

@@ -10,14 +10,12 @@ def test_peer_has_the_bytes_of_a_born_host() -> None:
     assert str(peer) == "127.0.0.1:10911"
     assert peer.packed.hex() == "7f00000100002a9f"
     assert peer.is_local
-    assert not peer.is_ipv6
 
 
 def test_ipv6_peer() -> None:
     peer = peer_of(("fe80::1%eth0", 5, 0, 2))
     assert str(peer) == "[fe80::1]:5"
     assert len(peer.packed) == 20
-    assert peer.is_ipv6
     assert not peer.is_local
 
 

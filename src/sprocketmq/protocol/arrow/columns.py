@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sprocketmq.protocol.arrow import numbers
 from sprocketmq.protocol.arrow.properties import property_columns
-from sprocketmq.protocol.arrow.rows import Rows, Wanted, rows_of_entries, rows_of_run
+from sprocketmq.protocol.arrow.rows import Rows, Wanted, rows_of_run
 from sprocketmq.protocol.arrow.text_column import Room, TextColumn
 from sprocketmq.protocol.record.compression import DEFAULT_LIMIT, decompress
 from sprocketmq.protocol.record.properties import KEYS, TAGS, UNIQUE_KEY
@@ -89,23 +89,6 @@ def decode_columns(
     """
     wanted = Wanted(topics, queue_id, tags_codes, check_crc)
     rows = rows_of_run(data, at, len(data) if end is None else end, wanted)
-    return batch_of(data, rows, tuple(columns), plain_bodies, body_limit)
-
-
-def decode_entries(
-    data: Any,
-    entries: Iterable[tuple[int, int]],
-    *,
-    columns: Sequence[str] = COLUMNS,
-    topics: Iterable[str] | None = None,
-    queue_id: int | None = None,
-    tags_codes: Iterable[int] | None = None,
-    plain_bodies: bool = True,
-    check_crc: bool = False,
-    body_limit: int = DEFAULT_LIMIT,
-) -> pa.RecordBatch:
-    """As `decode_columns`, of the records at these (offset in `data`, size), in their order."""
-    rows = rows_of_entries(data, list(entries), Wanted(topics, queue_id, tags_codes, check_crc))
     return batch_of(data, rows, tuple(columns), plain_bodies, body_limit)
 
 

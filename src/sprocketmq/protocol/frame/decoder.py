@@ -219,11 +219,6 @@ def encode_frame(command: Command) -> bytes:
     return seal(out)
 
 
-def encode_frames(commands: list[Command]) -> bytes:
-    """Frames back to back, ready for one write."""
-    return b"".join([encode_frame(command) for command in commands])
-
-
 def encode_binary_header(command: Command) -> bytes:
     remark = b"" if command.remark is None else command.remark.encode()
     block = encode_ext(command)

@@ -21,12 +21,6 @@ def encode_host(address: str, port: int) -> bytes:
     return packed + port.to_bytes(4, "big", signed=True)
 
 
-def parse_host(text: str) -> bytes:
-    """The raw form of what `host_text` writes."""
-    address, _, port = text.rpartition(":")
-    return encode_host(address, int(port))
-
-
 def decode_host(host: bytes) -> tuple[str, int]:
     if len(host) not in (IPV4_SIZE, IPV6_SIZE):
         raise CommandError(f"a host of {len(host)} bytes")

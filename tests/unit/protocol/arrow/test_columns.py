@@ -11,7 +11,8 @@ import pytest
 from tests.unit.protocol import golden
 
 from sprocketmq.errors import BodyError
-from sprocketmq.protocol.arrow.columns import COLUMNS, decode_columns, decode_entries, schema
+from sprocketmq.protocol.arrow.columns import COLUMNS, batch_of, decode_columns, schema
+from sprocketmq.protocol.arrow.rows import Wanted, rows_of_entries
 from sprocketmq.protocol.record.compression import decompress
 from sprocketmq.protocol.record.hashing import tags_code
 from sprocketmq.protocol.record.record import Record, decode_record, encode_record
@@ -95,7 +96,6 @@ def test_columns_come_in_the_order_asked() -> None:
 
 def test_nothing_gives_an_empty_batch() -> None:
     assert rows(decode_columns(b"")) == []
-    assert rows(decode_entries(b"", [])) == []
     assert decode_columns(b"").schema == schema()
 
 
@@ -148,10 +148,11 @@ def test_filters() -> None:
 def test_entries_pick_records_in_their_order() -> None:
     one, two = record(queue_id=1), record(queue_id=2, body=b"longer")
     entries = [(len(one), len(two)), (0, len(one))]
-    assert decode_entries(one + two, entries, columns=("queueId",)).column(0).to_pylist() == [2, 1]
+    found = rows_of_entries(one + two, entries, Wanted())
+    assert batch_of(one + two, found, ("queueId",)).column(0).to_pylist() == [2, 1]
     for wrong in ((0, len(one) - 1), (0, 0), (-1, 5), (1, len(one)), (0, 10_000)):
         with pytest.raises(BodyError, match="record at"):
-            decode_entries(one + two, [wrong])
+            rows_of_entries(one + two, [wrong], Wanted())
 
 
 def test_of_two_properties_with_one_name_the_later_wins() -> None:
