@@ -100,7 +100,7 @@ class Rows:
             self.append(layout)
 
     def append(self, layout: RecordParts) -> None:
-        p = self.places
+        p = self.places  # compiled, a pointer: there is room for as many rows as the shortest records would give
         row = self.count * ROW_BYTES
         put_le64(p, row + AT, layout.at)
         put_le64(p, row + STORE_TIME_AT, layout.store_time_at)

@@ -56,6 +56,7 @@ def sliced(before: int, p: Octets, at: int, length: int) -> int:
 
 
 def folded(word: int, table: int) -> int:
+    # `word` is 32 bits wide and unsigned in C: what `>> 24` leaves is one byte, and never negative.
     return (
         TABLE[table + 3][word & 0xFF] ^ TABLE[table + 2][word >> 8 & 0xFF]
         ^ TABLE[table + 1][word >> 16 & 0xFF] ^ TABLE[table][word >> 24]

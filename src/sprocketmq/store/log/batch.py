@@ -74,7 +74,7 @@ class BatchRun:
 
     def step(self) -> bool:
         """Go to the next message; False behind the last. Raises MessageIllegal where the batch is not well formed."""
-        at, p = self._at, self._batch
+        at, p = self._at, self._batch  # compiled, a pointer without bounds: each read stands behind a look at a length
         if at >= self._end:
             return False
         if self._end - at < BATCH_HEAD + 2:
@@ -106,7 +106,10 @@ class BatchRun:
     def write(
         self, p: Pointer, at: int, size: int, prototype: bytes, middle: int, queue_offset: int, commit_offset: int
     ) -> None:
-        """Make the message a record without a head at `at`; its body belongs at `middle` of the prototype."""
+        """Make the message a record without a head at `at`; its body belongs at `middle` of the prototype.
+
+        Compiled, `p` is an address in the mapped file: `Appender` has made room there for what `size` has added up.
+        """
         body_length, rest, start = self.body_length, len(prototype) - middle, at
         put(p, at + BLANK_BYTES, prototype, BLANK_BYTES, middle - BLANK_BYTES)
         put_i32(p, at + 8, crc_of(self._batch, self.body_at, body_length) & 0x7FFFFFFF)

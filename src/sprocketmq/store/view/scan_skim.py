@@ -27,6 +27,7 @@ def skim(data: Octets, origin: int, limit: int) -> tuple[int, int, int]:
     at, late, have, kind = 0, -1, len(data), WHOLE
     layout = RecordParts()  # one for all records: it holds places, and locating the next record writes over them
     if have:
+        # Bare, for an index would be checked at every read; `locate` looks no further than `have`.
         p = cython.address(data[0]) if cython.compiled else data
         while at < have:
             kind = layout.locate(p, at, have)
@@ -53,7 +54,7 @@ def wanted_entries(entries: Octets, codes: frozenset[int] | None, begin: int, en
     found: list[tuple[int, int]] = []
     have, unit = len(entries), EXT_ADDRESS_MAX
     if have >= ENTRY_SIZE:
-        p = cython.address(entries[0]) if cython.compiled else entries
+        p = cython.address(entries[0]) if cython.compiled else entries  # bare: the loop counts whole entries
         at = 0
         while at + ENTRY_SIZE <= have:
             offset, size = i64(p, at), i32(p, at + 8)
