@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.admin.name_check import NotThere
+from sprocketmq.cli.admin.name_check import NotThere, known_group
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import GROUP, TOPIC
 from sprocketmq.cli.messages.start_position import LastMessages, parse_start
@@ -119,8 +119,6 @@ def resend(
 
 async def _letters(admin: AdminClient, namespace: str, group: str, reading: Reading) -> list[ReceivedMessage]:
     if dlq_topic(group) not in await admin.topics.names(everything=True):
-        from sprocketmq.cli.admin.name_check import known_group
-
         await known_group(admin, group)
         return []
     return [message async for message in messages_there(admin, namespace, reading)]

@@ -21,7 +21,6 @@ if not cython.compiled:
     from sprocketmq.hot.octets import i32, i64, put_i32, put_i64
     from sprocketmq.store.index.format import HEADER_SIZE, INDEX_ENTRY_SIZE, SLOT_SIZE
 
-if not cython.compiled:
     _MAX_SECONDS = 0x7FFFFFFF
 
 
