@@ -102,11 +102,17 @@ class Console:
         return name
 
     def seat(self, name: str | None) -> Seat | None:
-        seat = self._seats.get(name or "")
-        if seat is None or time.monotonic() - seat.used > _IDLE_S:
+        """The seat, which is used by that."""
+        if not self.is_taken(name):
             return None
+        seat = self._seats[name or ""]
         seat.used = time.monotonic()
         return seat
+
+    def is_taken(self, name: str | None) -> bool:
+        """Whether someone signed in there, did not sign out and was here lately."""
+        seat = self._seats.get(name or "")
+        return seat is not None and time.monotonic() - seat.used <= _IDLE_S
 
     async def leave(self, name: str) -> None:
         seat = self._seats.pop(name, None)

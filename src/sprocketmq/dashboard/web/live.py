@@ -36,16 +36,17 @@ class LiveParts:
     def stop(self) -> None:
         self._stopping.set()
 
-    def stream(self, make: Callable[[], Awaitable[str]]) -> Response:
+    def stream(self, make: Callable[[], Awaitable[str]], is_allowed: Callable[[], bool] = lambda: True) -> Response:
+        """Until the page is closed, the console stops, or whoever looks may not any more."""
         if self._open >= _MOST_STREAMS:
             return PlainTextResponse("too many pages are open\n", 503)
-        return StreamingResponse(self._events(make), media_type="text/event-stream")
+        return StreamingResponse(self._events(make, is_allowed), media_type="text/event-stream")
 
-    async def _events(self, make: Callable[[], Awaitable[str]]) -> AsyncIterator[bytes]:
+    async def _events(self, make: Callable[[], Awaitable[str]], is_allowed: Callable[[], bool]) -> AsyncIterator[bytes]:
         self._open += 1
         try:
             last, silent = b"", 0.0
-            while not self._stopping.is_set():
+            while not self._stopping.is_set() and is_allowed():
                 event = await _event(make)
                 if event != last:
                     last, silent = event, 0.0

@@ -35,6 +35,19 @@ async def test_a_part_is_sent_when_it_has_changed() -> None:
     assert live.watching == 0
 
 
+async def test_a_part_ends_with_the_right_to_see_it() -> None:
+    live, allowed = LiveParts(every=0.0), [True, False]
+
+    async def make() -> str:
+        return "seen"
+
+    response = live.stream(make, lambda: allowed.pop(0))
+    assert isinstance(response, StreamingResponse)
+    async with asyncio.timeout(60):
+        assert [event async for event in response.body_iterator] == [b'data: "seen"\n\n']
+    assert live.watching == 0
+
+
 async def test_too_many_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sprocketmq.dashboard.web.live._MOST_STREAMS", 0)
 
