@@ -39,6 +39,8 @@ class Job:
     title: str
     argv: tuple[str, ...]
     target: str = ""
+    #: Who started it; None where nobody signs in.
+    account: str | None = None
     name: str = field(default_factory=lambda: secrets.token_hex(6))
     started_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
     ended_ms: int | None = None

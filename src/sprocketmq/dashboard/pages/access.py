@@ -20,8 +20,10 @@ async def listing(visit: Visit) -> Response:
     is_on = visit.account is not None or visit.console.config.options.credentials is not None
     users = await known(visit.view.admin.accounts.users())
     policies = await known(visit.view.admin.accounts.acls())
+    all_of_them = await visit.oversees()
+    changes = [each for each in visit.console.audit.changes if all_of_them or each.account == visit.account]
     return visit.render(
-        "access.html", is_on=is_on, changes=list(visit.console.audit.changes)[:50], types=TYPES, actions=ACTIONS,
+        "access.html", is_on=is_on, changes=changes[:50], types=TYPES, actions=ACTIONS,
         kinds=KINDS, users=None if isinstance(users, SprocketError) else users,
         policies=None if isinstance(policies, SprocketError) else policies,
         why=str(users) if isinstance(users, SprocketError) else "",

@@ -40,7 +40,7 @@ async def live(visit: Visit) -> Response:
     async def part() -> str:
         return visit.text("group_live.html", **await _figures(visit, name))
 
-    return visit.console.live.stream(part)
+    return visit.stream(part)
 
 
 async def _figures(visit: Visit, name: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ async def live(visit: Visit) -> Response:
     async def part() -> str:
         return visit.text("overview_live.html", **await _shown(visit))
 
-    return visit.console.live.stream(part)
+    return visit.stream(part)
 
 
 async def _shown(visit: Visit) -> dict[str, Any]:

@@ -17,10 +17,12 @@ from starlette.responses import FileResponse, Response
 from sprocketmq import job_records
 from sprocketmq.dashboard.cluster import topics
 from sprocketmq.dashboard.jobs.processes import Job, JobRefused
+from sprocketmq.dashboard.pages.store import jobs_of
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
 from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.safe_headers import REPORT_POLICY
 from sprocketmq.dashboard.web.visit import ReadOnly, Visit
+from sprocketmq.job_records import Run
 from sprocketmq.protocol.names import group_fault, topic_fault
 
 KINDS = ("archive", "report")
@@ -29,17 +31,31 @@ _FILE = re.compile(r"index\.html|[a-z_]{1,40}\.parquet")
 
 
 async def listing(visit: Visit) -> Response:
-    return _page(visit, WebForm({}))
+    return await _page(visit, WebForm({}))
 
 
-def _page(visit: Visit, form: WebForm, wrong: str = "") -> Response:
+async def _page(visit: Visit, form: WebForm, wrong: str = "") -> Response:
     """What is wrong with a form is said above it, with all that was typed."""
     config = visit.console.config
     return visit.render(
-        "pipeline.html", 400 if wrong else 200, runs=job_records.last(config.runs), folder=_folder(visit),
-        jobs=visit.console.jobs.of(*KINDS), stores=[str(store) for store in config.stores], may_run=config.write,
+        "pipeline.html", 400 if wrong else 200, runs=await _runs(visit), folder=_folder(visit),
+        jobs=await jobs_of(visit, *KINDS), stores=await _stores(visit), may_run=config.write,
         has_spark=find_spec("pyspark") is not None, form=form, wrong=wrong,
     )  # fmt: skip
+
+
+async def _runs(visit: Visit) -> list[Run]:
+    """Those that the visitor may see: all, or those of their own jobs. A report tells of every topic that it read."""
+    found = job_records.last(visit.console.config.runs)
+    if await visit.oversees():
+        return found
+    targets = {job.target for job in await jobs_of(visit, *KINDS)}
+    return [run for run in found if run.target in targets]
+
+
+async def _stores(visit: Visit) -> list[str]:
+    """Stores that a job may read; their files ask nobody for a right, so they are not for everyone."""
+    return [str(store) for store in visit.console.config.stores] if await visit.oversees() else []
 
 
 def _folder(visit: Visit) -> Path:
@@ -55,7 +71,8 @@ async def start(visit: Visit) -> Response:
         job = await _started(visit, form, kind)
     except (BadForm, JobRefused) as error:
         visit.refused("pipeline", form.text("name"), error)
-        return _page(visit, form, str(error))
+        return await _page(visit, form, str(error))
+    job.account = visit.account
     visit.changed(f"pipeline {kind}", job.target)
     return visit.see(f"/jobs/{job.name}")
 
@@ -90,7 +107,7 @@ async def _source(visit: Visit, form: WebForm) -> list[str]:
     if not chosen:
         where = ["--nameserver", ";".join(config.options.nameservers)]
         return [*where, *_options(await _of_the_cluster(visit, wanted))]
-    if chosen not in map(str, config.stores):
+    if chosen not in await _stores(visit):
         raise BadForm("Source: one of the stores that this console knows is wanted.")
     return ["--store", chosen, *_options(wanted)]
 
@@ -122,7 +139,7 @@ def _names(form: WebForm, field: str, label: str, fault_of: Callable[[str], str 
 async def report(visit: Visit) -> Response:
     """A file of a report: the page itself, which may do nothing but be read, or a table beside it."""
     name, file = visit.path("run"), visit.path("file")
-    found = next((run for run in job_records.last(visit.console.config.runs) if run.name == name), None)
+    found = next((run for run in await _runs(visit) if run.name == name), None)
     if found is None or found.report is None or _FILE.fullmatch(file) is None:
         raise PageNotThere("There is no such report (any more).")
     path = found.report.parent / file

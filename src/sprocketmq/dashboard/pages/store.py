@@ -14,6 +14,7 @@ from sprocketmq.dashboard.cluster.brokers import BrokerView, brokers, number
 from sprocketmq.dashboard.jobs.processes import Job
 from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.visit import ReadOnly, Visit
+from sprocketmq.errors import ConfigError
 from sprocketmq.job_records import Run
 
 VERIFY = "verify"
@@ -30,11 +31,18 @@ class Folder:
 
 async def listing(visit: Visit) -> Response:
     found = await brokers(visit.view)
-    folders = await asyncio.to_thread(lambda: {path: files_of(path) for path in visit.console.config.stores})
+    stores = visit.console.config.stores if await visit.oversees() else ()
+    folders = await asyncio.to_thread(lambda: {path: files_of(path) for path in stores})
     return visit.render(
         "store.html", rows=[(broker, figures(broker)) for broker in found.all if not broker.status.error],
-        stores=list(enumerate(folders.items())), jobs=visit.console.jobs.of(VERIFY), may_run=visit.console.config.write,
+        stores=list(enumerate(folders.items())), jobs=await jobs_of(visit, VERIFY), may_run=visit.console.config.write,
     )  # fmt: skip
+
+
+async def jobs_of(visit: Visit, *kinds: str) -> list[Job]:
+    """Those that the visitor may see: all, or their own."""
+    found = visit.console.jobs.of(*kinds)
+    return found if await visit.oversees() else [job for job in found if job.account == visit.account]
 
 
 def figures(broker: BrokerView) -> dict[str, Any]:
@@ -68,6 +76,8 @@ async def verify(visit: Visit) -> Response:
     await visit.form()
     if not visit.console.config.write:
         raise ReadOnly
+    if not await visit.oversees():
+        raise ConfigError("stores of the console's machine are for those who look after the cluster")
     stores, number_ = visit.console.config.stores, visit.path("number")
     if not number_.isdecimal() or int(number_[:6]) >= len(stores):
         raise PageNotThere("There is no such store.")
@@ -75,22 +85,23 @@ async def verify(visit: Visit) -> Response:
     job = visit.console.jobs.start(
         VERIFY, f"verify {store}", ["store", "verify", str(store), "--json", "--progress"], str(store)
     )
+    job.account = visit.account
     visit.changed("store verify", str(store))
     return visit.see(f"/jobs/{job.name}")
 
 
 async def job(visit: Visit) -> Response:
-    found = _job(visit)
+    found = await _job(visit)
     return visit.render("job.html", job=found, report=_report(visit, found))
 
 
 async def live(visit: Visit) -> Response:
-    found = _job(visit)
+    found = await _job(visit)
 
     async def part() -> str:
         return visit.text("job_live.html", job=found, report=_report(visit, found))
 
-    return visit.console.live.stream(part)
+    return visit.stream(part)
 
 
 def _report(visit: Visit, job: Job) -> Run | None:
@@ -100,9 +111,9 @@ def _report(visit: Visit, job: Job) -> Run | None:
     return next((run for run in made if run.started >= job.started_ms), None)
 
 
-def _job(visit: Visit) -> Job:
+async def _job(visit: Visit) -> Job:
     found = visit.console.jobs.get(visit.path("job"))
-    if found is None:
+    if found is None or found not in await jobs_of(visit, found.kind):
         raise PageNotThere("There is no such job (any more).")
     return found
 

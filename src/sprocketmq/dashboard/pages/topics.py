@@ -57,7 +57,7 @@ async def live(visit: Visit) -> Response:
     async def part() -> str:
         return visit.text("topic_live.html", topic=name, **await _figures(visit, name))
 
-    return visit.console.live.stream(part)
+    return visit.stream(part)
 
 
 async def _figures(visit: Visit, name: str) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from sprocketmq.dashboard.cluster.view import known
 from sprocketmq.dashboard.web.forms import WebForm, read_form, token_of
+from sprocketmq.errors import SprocketError
 
 if TYPE_CHECKING:
     from sprocketmq.dashboard.cluster.view import ClusterView
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 THEMES = ("auto", "light", "dark")
 THEME_COOKIE = "sprocket_theme"
+
+_OVERSEES_S = 15.0
 
 
 class ReadOnly(Exception):
@@ -33,6 +37,17 @@ class Visit:
     def may_write(self) -> bool:
         """Those who signed in may ask for anything, and brokers decide; others only where the operator allowed it."""
         return self.account is not None or self.console.config.write
+
+    async def oversees(self) -> bool:
+        """Whether the visitor may see what is of all: records, runs and stores of this machine, which no broker guards.
+
+        That is everyone where nobody signs in, else those to whom the brokers show their users.
+        """
+        if self.account is None:
+            return True
+        users = self.view.admin.accounts.users
+        found = await self.view.snapshots.get("oversees", _OVERSEES_S, lambda: known(users()))
+        return not isinstance(found, SprocketError)
 
     @property
     def peer(self) -> str:
@@ -65,6 +80,11 @@ class Visit:
 
     def text(self, template: str, /, **values: Any) -> str:
         return self.console.templates.get_template(template).render(**self._common(), **values)
+
+    def stream(self, make: Callable[[], Awaitable[str]]) -> Response:
+        """A part of the page that goes on by itself, as long as the visitor is signed in."""
+        seat = self.request.session.get("seat")
+        return self.console.live.stream(make, lambda: self.account is None or self.console.is_taken(seat))
 
     def see(self, url: str, said: str = "") -> Response:
         """After a change: another page, which begins with what was done."""

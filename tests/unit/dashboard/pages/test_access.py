@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from tests.unit.dashboard.site import Site, site_of
 
+from sprocketmq.dashboard.console import Seat
+from sprocketmq.dashboard.jobs.processes import Job
 from sprocketmq.dashboard.pages.sign_in import _inside
+from sprocketmq.job_records import ENVIRONMENT, recorded
 from sprocketmq.testing import EmbeddedCluster
 
 CONF = {
@@ -87,6 +92,18 @@ def test_users_and_policies(signed_in: Site) -> None:
     assert "choose at least one" in signed_in.post("/access/policies", 400, **policy)
 
 
+def test_a_seat_ends_by_itself_and_live_parts_with_it(guarded: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("sprocketmq.dashboard.console.time.monotonic", lambda: now[0])
+    guarded.console._seats["known"] = Seat("root", guarded.console.open_view, used=0.0)
+    now[0] = 8 * 3600.0
+    assert guarded.console.is_taken("known"), "a look from outside does not use it"
+    now[0] += 1.0
+    assert not guarded.console.is_taken("known")
+    assert guarded.console.seat("known") is None
+    del guarded.console._seats["known"]
+
+
 def test_a_user_without_a_right_over_the_cluster_gets_in(signed_in: Site) -> None:
     """Keys that a broker knows are enough; what they may do is asked page by page."""
     signed_in.post("/access/users", name="eve", password="s3cret-word", type="Normal")
@@ -95,6 +112,39 @@ def test_a_user_without_a_right_over_the_cluster_gets_in(signed_in: Site) -> Non
     assert "eve" in signed_in.get("/topics")
     signed_in.post("/sign-out")
     signed_in.post("/sign-in", 403, access_key="eve", secret_key="another-word", next="/")
+
+
+def test_what_the_console_keeps_is_for_those_who_look_after_the_cluster(tmp_path: Path) -> None:
+    """No broker guards records, runs and files of this machine: a user sees their own, and reads no store."""
+    report = tmp_path / "made"
+    report.mkdir()
+    (report / "index.html").write_text("keys of every topic")
+    with EmbeddedCluster(conf=CONF) as cluster:
+        client, console = site_of(cluster, host="0.0.0.0", write=True, stores=(tmp_path,), runs=tmp_path)
+        with client, pytest.MonkeyPatch.context() as patch:
+            patch.setenv(ENVIRONMENT, str(tmp_path))
+            with recorded("report", str(report), "127.0.0.1:9876"):
+                pass
+            site = Site(client, console, cluster)
+            site.post("/sign-in", access_key="root", secret_key="r00t-secret", next="/")
+            site.post("/access/users", name="eve", password="s3cret-word", type="Normal")
+            link = site.get("/pipeline").split('href="/pipeline/reports/')[1].split('"')[0]
+            job = Job("archive", "archive of root", (), "elsewhere", "root")
+            console.jobs._jobs[job.name] = job
+            job.end(0)
+            paths = (f"/pipeline/reports/{link}", f"/jobs/{job.name}")
+            assert [client.get(path).status_code for path in paths] == [200, 200]
+            assert str(tmp_path) in site.get("/store")
+            client.cookies.clear()
+            site.post("/sign-in", access_key="eve", secret_key="s3cret-word", next="/pipeline")
+            assert [client.get(path).status_code for path in (*paths, f"/live{paths[1]}")] == [404, 404, 404]
+            for path in ("/pipeline", "/store"):
+                assert not re.search("archive of root|/pipeline/reports/|Verify", site.get(path))
+            assert "user create" not in site.get("/access"), "what others did"
+            assert "sign in" in site.get("/access"), "what she did"
+            fields = {"kind": "archive", "name": "x", "source": str(tmp_path), "topics": "t"}
+            assert "Source: one of the stores" in site.post("/pipeline", 400, **fields)
+            assert "look after the cluster" in site.post("/store/0/verify", 403)
 
 
 def test_a_cluster_without_access_control_says_so(site: Site) -> None:
