@@ -84,6 +84,24 @@ def test_probes_ask_ports_that_are_there() -> None:
                 assert asked["path"] == ("/ready" if name == "readinessProbe" else "/health")
 
 
+def test_a_broker_has_time_to_recover() -> None:
+    """As much under systemd, whose default is a minute and a half, as a startup probe gives it."""
+    unit = (DEPLOY / "systemd" / "sprocketmq-broker.service").read_text()
+    found = re.search(r"^TimeoutStartSec=(\d+)min$", unit, re.M)
+    assert found is not None
+    (broker,) = (each for each in manifests() if each["kind"] == "StatefulSet" and each["metadata"]["name"] == "broker")
+    probe_ = broker["spec"]["template"]["spec"]["containers"][0]["startupProbe"]
+    assert int(found[1]) * 60 == probe_["periodSeconds"] * probe_["failureThreshold"] >= 600
+
+
+def test_what_runs_more_than_once_is_not_drained_at_once() -> None:
+    every = list(manifests())
+    several = {
+        each["metadata"]["name"] for each in every if each["kind"] == "StatefulSet" and each["spec"]["replicas"] > 1
+    }
+    assert {each["metadata"]["name"] for each in every if each["kind"] == "PodDisruptionBudget"} == several
+
+
 def test_ports_are_those_on_which_servers_listen() -> None:
     """In the containers, the services before them, the image, its health check and what Prometheus asks."""
     for manifest in manifests():
