@@ -7,6 +7,7 @@ beside a server's purpose, or far beyond what clients need, is charged to the ad
     long expressions   of a pull that brings one nobody has sent before: what it takes to compile
     large frames       that end in a refusal, or never: their bytes
     one too many       whatever is refused because a limit is met (`TooMany`): a price
+    damage             what is no frame, or no request: the same
 
 Sends and pulls that are served are never charged, however many they are, and neither are small requests that are
 refused for another reason. An address has a part of the loop's time for such things, and some time's worth at once.

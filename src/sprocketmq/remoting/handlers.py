@@ -190,7 +190,7 @@ def refusal(request: Command, error: Exception, connection: Connection) -> Comma
     """
     if len(request.body) > LARGE_BYTES:
         connection.cost_ns += len(request.body) * BYTE_NS
-    if isinstance(error, TooMany):
+    if isinstance(error, (TooMany, CommandError, BodyError)):
         connection.cost_ns += REFUSAL_NS
     if isinstance(error, RequestRefused):
         reply = request.reply(error.code, error.remark)

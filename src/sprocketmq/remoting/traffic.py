@@ -29,7 +29,7 @@ from sprocketmq.errors import FrameError
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import MAX_HEADER_BYTES, FrameDecoder, encode_frame
-from sprocketmq.remoting.costs import BYTE_NS, LARGE_BYTES, Costs
+from sprocketmq.remoting.costs import BYTE_NS, LARGE_BYTES, REFUSAL_NS, Costs
 from sprocketmq.remoting.handlers import Frame, ProcessorTable
 from sprocketmq.remoting.limits import Limits
 from sprocketmq.remoting.peer import UNKNOWN_PEER, Peer
@@ -133,6 +133,7 @@ class Traffic:
         try:
             commands = self._decoder.feed(data)
         except FrameError as error:
+            self.cost_ns += REFUSAL_NS
             self.abort(str(error))
             return
         pending = len(self._decoder._pending)
@@ -158,6 +159,7 @@ class Traffic:
     def close_damaged(self) -> None:
         """Close when what was read is no frame, and the frames in front of it have been handled."""
         if self._decoder.failure is not None and not self.awaits_turn:
+            self.cost_ns += REFUSAL_NS
             events.info("connection dropped", peer=self.peer, reason=self._decoder.failure)
             self.close()
 

@@ -97,7 +97,7 @@ def resident_mib() -> float:
 async def nameserver_target(directory: Path) -> AsyncIterator[Target]:
     config = NameserverConfig(
         bind_address="127.0.0.1", listen_port=0, kv_config_path=directory / "kv.json",
-        config_store_path=directory / "ns.properties",
+        config_store_path=directory / "ns.properties", costly_work_percent=100,
     )  # fmt: skip
     nameserver = Nameserver(config)
     await nameserver.start()
@@ -116,6 +116,7 @@ async def broker_target(directory: Path) -> AsyncIterator[Target]:
         "bindAddress": "127.0.0.1", "brokerIP1": "127.0.0.1", "listenPort": "0", "haListenPort": "0",
         "metricsExporterType": "DISABLE", "brokerName": "besieged", "storePathRootDir": str(directory / "store"),
         "mappedFileSizeCommitLog": str(16 << 20), "maxHashSlotNum": "1000", "maxIndexNum": "4000",
+        "costlyWorkPercent": "100",  # as many frames as it can take, not as many as it lets in
     }  # fmt: skip
     broker = Broker.from_entries(entries)
     await broker.start()

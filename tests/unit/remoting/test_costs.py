@@ -8,7 +8,7 @@ import pytest
 from tests.loop_clock import LoopClock
 
 from sprocketmq.codes import ResponseCode
-from sprocketmq.errors import RequestRefused, TooMany
+from sprocketmq.errors import BodyError, CommandError, RequestRefused, TooMany
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.remoting import Connection, ProcessorTable, Reply, Steps, costs, turns
@@ -19,7 +19,7 @@ from sprocketmq.remoting.turns import READ_BYTES
 
 from .test_turns import BEGIN, FullSocket
 
-SERVED, DEAR, LONG, TOO_MANY, REFUSED = 1, 2, 3, 4, 5
+SERVED, DEAR, LONG, TOO_MANY, REFUSED, MALFORMED, NO_BODY = 1, 2, 3, 4, 5, 6, 7
 PART = 0.02
 #: Whose clock a test moves.
 ON_ASYNCIO = pytest.mark.asyncio(loop_factories=["asyncio"])
@@ -71,6 +71,7 @@ class Server:
         self.table.add_long(LONG, self._long)
         self.table.add(TOO_MANY, self._too_many)
         self.table.add(REFUSED, self._refused)
+        self.table.add((MALFORMED, NO_BODY), self._malformed)
         self.registry = ConnectionRegistry(Limits(costly_part=PART))
 
     def connect(self, address: int = 1) -> tuple[Connection, FullSocket]:
@@ -92,6 +93,9 @@ class Server:
 
     def _refused(self, _connection: Connection, _request: Command) -> Reply:
         raise RequestRefused(ResponseCode.NO_PERMISSION, "no")
+
+    def _malformed(self, _connection: Connection, request: Command) -> Reply:
+        raise CommandError("a field is missing") if request.code == MALFORMED else BodyError("no JSON")
 
 
 @pytest.fixture
@@ -184,6 +188,22 @@ async def test_what_passes_a_limit_has_a_price(server: Server) -> None:
     for _ in range(100):  # time passes, too
         greedy.data_received(frame(TOO_MANY))
     assert not is_read(socket)
+
+
+@pytest.mark.parametrize("code", [MALFORMED, NO_BODY])
+async def test_so_has_what_is_no_request(server: Server, code: int) -> None:
+    damaged, socket = server.connect()
+    for _ in range(ALL_AT_ONCE // REFUSAL_NS + 100):
+        damaged.data_received(frame(code))
+    assert not is_read(socket)
+
+
+async def test_and_what_is_no_frame(server: Server) -> None:
+    for _ in range(3):
+        damaged, _ = server.connect()
+        damaged.data_received(bytes(100))
+        damaged.connection_lost(None)
+    assert server.registry.costs._earned.keys() == {"10.0.1.1"}
 
 
 async def test_a_refusal_costs_the_bytes_of_a_large_body_alone(server: Server) -> None:
