@@ -37,7 +37,7 @@ class BrokerModel:
         self.life = 0
         self.alive = False
         self.paused = False
-        self.unclean = False
+        self.unclean = self.wiped = False
         self.clock_ahead = 0.0
         self.disk = LogDisk()
         self.consumed: dict[int, int] = {}
@@ -80,6 +80,11 @@ class BrokerModel:
             network.send(self.name, controller.name, controller.closed, self.id, self.life)
         for broker in self.cluster.brokers if not silent else ():  # without power nobody closes a connection
             network.send(self.name, broker.name, broker.lost, self.id)
+
+    def wipe(self) -> None:
+        """Its disk is another one, and its id was kept elsewhere."""
+        self.disk, self.consumed = LogDisk(), {}
+        self.unclean = self.wiped = True
 
     def clamp_consumed(self) -> None:
         self.consumed = {queue: min(at, len(self.disk.visible(queue))) for queue, at in self.consumed.items()}
@@ -144,7 +149,7 @@ class BrokerModel:
         if self.cluster.time.random.random() < 0.2:
             self.controller = self.cluster.time.random.choice(self.cluster.controllers)
         if not self.registered:
-            told = self.unclean and self.flaw is not Flaw.SILENT_BOOT
+            told = self.unclean and self.flaw is not (Flaw.EMPTY_BOOT if self.wiped else Flaw.SILENT_BOOT)
             self._ask(lambda record, living: self._register(record, living, told), self._registered)
         else:
             self.look()
@@ -168,7 +173,7 @@ class BrokerModel:
         if outcome.answer.code == ResponseCode.SUCCESS:
             if self.unclean:
                 self.cluster.faults.was_distrusted(self)
-            self.registered, self.unclean = True, False
+            self.registered, self.unclean, self.wiped = True, False, False
             self._ask(lambda record, living: elect(record, self.id, living), self._informed)
 
     def _informed(self, outcome: Outcome) -> None:

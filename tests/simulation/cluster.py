@@ -1,7 +1,7 @@
 """A whole cluster by seed: three brokers, two controllers, clients and faults; then peace, and a last look at all.
 
-One thing is excused, and counted, for `docs/replication.md` promises nothing there: without SYNC_FLUSH a replica loses
-its power or its disk, the master is lost before that replica is missed, and the controller elects it.
+One thing is excused, and counted, for `docs/replication.md` promises nothing there: a replica loses its log, or without
+SYNC_FLUSH its power, the master is lost before that replica is missed, and the controller elects it.
 """
 
 from __future__ import annotations
@@ -51,8 +51,10 @@ class Cluster:
     def crown(self, broker_id: int | None, heard_in: object) -> None:
         """The controller elects somebody whom it takes to be alive, for it was heard in a life that may be over."""
         broker = None if broker_id is None else self.broker(broker_id)
-        if broker is not None and not self.sync_flush:
-            gone = broker.lost_power or broker.disk.failed or (broker.unclean and heard_in != broker.life)
+        if broker is not None and (broker.wiped or not self.sync_flush):
+            gone = (
+                broker.wiped or broker.lost_power or broker.disk.failed or (broker.unclean and heard_in != broker.life)
+            )
             self.excused = self.excused or gone
 
     def route(self) -> BrokerModel | None:

@@ -6,6 +6,8 @@
     cut        a way in one direction or both: between two, of one broker, of a controller to its engine or brokers
     jump       a clock goes forward at once
     full       a disk takes nothing for a while
+    dark       the power of all at once, where what was promised is synced
+    wipe       a log is gone and its broker comes back with its id
     error      a sync fails: the broker is as good as dead until it is started anew, without what was not synced
 
 Late messages and connections that overtake each other come from the network itself (`timeline.py`). A power cut of the
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 TROUBLE_MS = 6_000
 _FIRST_MS = 1_800
+#: Of seeds in which something strikes once that would end all work if it came as often as the rest.
+_RARE_SHARE = 0.15
 
 
 class Faults:
@@ -45,6 +49,9 @@ class Faults:
         #: Of its own, so that what it decides changes nothing else.
         self._aim = Random(f"{cluster.seed}/aim")
         self._time.after(_FIRST_MS, self._next)
+        rare = Random(f"{cluster.seed}/rare")
+        if rare.random() < _RARE_SHARE:
+            self._time.after(rare.randint(_FIRST_MS, TROUBLE_MS), rare.choice([self._darken, self._wipe]))
 
     def _next(self) -> None:
         if self._time.now >= TROUBLE_MS:
@@ -100,6 +107,20 @@ class Faults:
             self._powerless.add(victim.id)
             victim.stop(power=True)
             self._time.after(self._random.randint(300, 1500), self._revive, victim)
+
+    def _darken(self) -> None:
+        for each in self._cluster.brokers if self._cluster.sync_flush else ():
+            self._power(each)
+
+    def _wipe(self) -> None:
+        """Of one whose promises another has as well, and who is not the only one left to lose its tail."""
+        record = self._cluster.engine.record
+        whole = sorted((record.in_sync if record else frozenset()) - self._powerless)
+        if len(whole) > 1 and (victim := self._cluster.broker(whole[-1])).alive and not victim.disk.failed:
+            self._powerless.add(victim.id)
+            victim.stop()
+            victim.wipe()
+            self._time.after(self._aim.randint(20, 1500), self._revive, victim)
 
     def _break_disk(self, victim: BrokerModel) -> None:
         if self._may_lose_tail(victim) and not victim.disk.failed:

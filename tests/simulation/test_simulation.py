@@ -47,6 +47,7 @@ def test_a_seed_is_one_course_of_events() -> None:
 #: Where to begin to look, for what needs a rare course of events.
 RARE = {
     Flaw.ALONE_ON_BROKEN_DISK: 289,
+    Flaw.EMPTY_BOOT: 587,
     Flaw.FORGET_COPIES: 699,
     Flaw.FORGET_REQUESTED: 226,
     Flaw.HASTY_HEARTBEAT: 355,
