@@ -90,20 +90,28 @@ _peers = _PeerLines()
 
 
 class LogfmtFormatter(logging.Formatter):
+    """`process` names the one that speaks, where several write to one place."""
+
+    def __init__(self, process: str = "") -> None:
+        super().__init__()
+        self._process = process
+
     def format(self, record: logging.LogRecord) -> str:
-        return " ".join(f"{key}={quoted(value)}" for key, value in _fields(record).items())
+        return " ".join(f"{key}={quoted(value)}" for key, value in _fields(record, self._process).items())
 
 
-class JsonFormatter(logging.Formatter):
+class JsonFormatter(LogfmtFormatter):
     def format(self, record: logging.LogRecord) -> str:
-        return json.dumps(_fields(record), default=str)  # ASCII alone: whatever a peer sent stays on its line
+        fields = _fields(record, self._process)
+        return json.dumps(fields, default=str)  # ASCII alone: whatever a peer sent stays on its line
 
 
-def _fields(record: logging.LogRecord) -> dict[str, object]:
+def _fields(record: logging.LogRecord, process: str) -> dict[str, object]:
     fields: dict[str, object] = {
         "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z",
         "level": record.levelname.lower(),
         "from": record.name.removeprefix(f"{_PACKAGE}."),
+        **({"process": process} if process else {}),
         "event": record.getMessage(),
         **getattr(record, "fields", {}),
     }
@@ -150,7 +158,7 @@ class _ErrorCounter(logging.Handler):
 
 def configure(
     path: Path | None = None, level: str = "info", *, max_bytes: int = 64 * 1024 * 1024, backups: int = 10,
-    as_json: bool = False,
+    as_json: bool = False, process: str = "",
 ) -> None:  # fmt: skip
     """Send the package's events, and what the loop has to tell, to `path`, rotated by size, or to stderr."""
     handler: logging.Handler
@@ -161,7 +169,7 @@ def configure(
         from logging.handlers import RotatingFileHandler  # with pickle and sockets in it: not for every client
 
         handler = RotatingFileHandler(path, maxBytes=max_bytes, backupCount=backups, encoding="utf-8")
-    handler.setFormatter(JsonFormatter() if as_json else LogfmtFormatter())
+    handler.setFormatter((JsonFormatter if as_json else LogfmtFormatter)(process))
     counter = _ErrorCounter()
     for logger in (logging.getLogger(_LOOP), logging.getLogger(_PACKAGE)):
         for old in tuple(logger.handlers):

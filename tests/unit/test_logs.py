@@ -61,6 +61,13 @@ def test_json_lines_have_the_same_fields(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_who_speaks_where_several_do(tmp_path: Path, as_json: bool) -> None:
+    logs.configure(tmp_path / "log", as_json=as_json, process="broker-a-2")
+    Events("sprocketmq.x").info("is the master")
+    assert ('"process": "broker-a-2"' if as_json else " process=broker-a-2 ") in (tmp_path / "log").read_text()
+
+
 def test_levels_and_their_change(tmp_path: Path) -> None:
     logs.configure(tmp_path / "x.log", "warning")
     events = Events("sprocketmq.x")

@@ -32,6 +32,8 @@ READY = " ready on "
 
 #: Names a descriptor that ends when the supervisor does, however it dies; a child then stops as on SIGTERM.
 SUPERVISOR_FD = "SPROCKETMQ_SUPERVISOR_FD"
+#: What the supervisor calls this process: its lines are told from those of its siblings on the same screen.
+PROCESS_NAME = "SPROCKETMQ_PROCESS_NAME"
 
 
 class Service(Protocol):
@@ -116,7 +118,7 @@ def start_logging(config: ServerConfig, entries: Mapping[str, str], *tables: typ
     path = Path(config.log_file).expanduser() if config.log_file else None
     logs.configure(
         path, config.log_level.value, max_bytes=config.log_file_max_bytes, backups=config.log_file_count,
-        as_json=config.log_format is LogFormat.JSON,
+        as_json=config.log_format is LogFormat.JSON, process=os.environ.get(PROCESS_NAME, ""),
     )  # fmt: skip
     warn_of_unknown_keys(entries, *tables)
 

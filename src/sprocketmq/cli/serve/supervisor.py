@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import click
 
-from sprocketmq.cli.serve.serving import READY, SUPERVISOR_FD
+from sprocketmq.cli.serve.serving import PROCESS_NAME, READY, SUPERVISOR_FD
 from sprocketmq.errors import SprocketError
 from sprocketmq.logs import Events
 
@@ -154,7 +154,7 @@ class Supervisor:
             *child.argv,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, SUPERVISOR_FD: str(read_end)},
+            env={**os.environ, SUPERVISOR_FD: str(read_end), PROCESS_NAME: child.name},
             pass_fds=(read_end,),
             start_new_session=True,
         )

@@ -26,6 +26,12 @@ asyncio.run(serve([Quiet()]))
 """
 DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); print('x ready on x', flush=True); time.sleep(600)"
 SILENT = "import time; time.sleep(600)"
+NAMED = """
+import os, time
+from sprocketmq.cli.serve.serving import PROCESS_NAME
+print("x ready on", os.environ[PROCESS_NAME], flush=True)
+time.sleep(600)
+"""
 BROKEN = "raise SystemExit(3)"
 
 QUICK = RestartDelay(first_pause=0.01, longest_pause=0.05, stop=60, ready=60)
@@ -73,6 +79,11 @@ async def test_children_are_ready_when_start_returns_and_gone_after_stop(start: 
     await run.supervisor.stop()
     assert not any(map(lives, pids))
     assert run.supervisor.pid("c0") is None
+
+
+async def test_a_child_knows_its_name(start: Start) -> None:
+    run = await start(NAMED, NAMED)
+    assert {await run.lines.get(), await run.lines.get()} == {"x ready on c0", "x ready on c1"}
 
 
 async def test_a_dead_child_is_started_again(start: Start) -> None:
