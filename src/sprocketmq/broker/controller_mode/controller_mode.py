@@ -4,9 +4,10 @@
 
 The role is the controller's to give: an answer counts when its master epoch is not below the one we know.
 A look at the controller renews a master's lease, where the controller grants one (ours does, Java's does not). A master
-whose lease has run out is fenced until it is renewed, or another is the master. Safety does not rest on it: no put is
-promised that the in-sync set does not have (`broker/replication/in_sync_set.py`); the lease ends what an old master
-could still do by itself, serve reads that are old, take offsets and deliver.
+whose lease has run out is fenced until it is renewed, or another is the master; unless everyone in sync follows it
+still, for then nobody else can be the master: so a controller that is away stops no sends. Safety does not rest on it:
+no put is promised that the in-sync set does not have (`broker/replication/in_sync_set.py`); the lease ends what an old
+master could still do by itself, serve reads that are old, take offsets and deliver.
 
 A disk that has not answered for a second is as good as dead: heartbeats and renewals stop until it does. Neither such a
 master nor one that is fenced asks for another set: those who leave could be the only ones that can go on.
@@ -50,6 +51,10 @@ BOOT_NOTE = "bootId"
 _FIRST_REST = 0.1
 _LONGEST_REST = 1.0
 _CALL_SECONDS = 1.0
+#: A lease with less than this left should have been renewed: the replicas are asked whether they follow, so often.
+_OVERDUE_SECONDS, _ASK_SECONDS = 0.8, 0.3
+#: One that has said so no longer ago does. A master that has slept for longer does not know what it has missed.
+_HEARD_SECONDS = 1.0
 
 
 class ControllerMode:
@@ -62,6 +67,8 @@ class ControllerMode:
         #: The epoch that this broker has begun as its master, and is the master of, or fenced.
         self._reigns_in: int | None = None
         self._leased_until: float | None = None
+        self._looked_at = self._asked_at = 0.0
+        self._goes_on = False
         path = Path(config.store_path_broker_identity or root / FILE_NAME)
         self._identity = Identity(
             files, path, config.broker_cluster_name, config.broker_name, self.controllers,
@@ -198,6 +205,7 @@ class ControllerMode:
                 return  # and be fenced when the lease ends
             if reign.lease_ms:
                 self._leased_until = began + reign.lease_ms / 1000
+                self._goes_on = False
         await self._obey(reign)
 
     def role_changed(self, _connection: Connection, request: Command) -> Reply:
@@ -306,14 +314,26 @@ class ControllerMode:
         self.controllers.beat(heartbeat)
 
     def _check_lease(self) -> None:
-        """A master whose lease has run out is none, until the controller says so again."""
-        current = self._broker.roles.current
-        if self._leased_until is None or not current.is_master:
+        """A master whose lease has run out is none, until the controller says so again or as long as all follow it."""
+        current, now = self._broker.roles.current, asyncio.get_running_loop().time()
+        has_slept, self._looked_at = now - self._looked_at > _HEARD_SECONDS, now
+        if self._leased_until is None or not current.is_master or now < self._leased_until - _OVERDUE_SECONDS:
             return
-        if asyncio.get_running_loop().time() > self._leased_until:
-            events.warning("lease not renewed; fenced", epoch=current.epoch)
-            self._fence()
-            self._look_now.set()
+        in_sync = self._replication.in_sync
+        if now - self._asked_at >= _ASK_SECONDS:
+            self._asked_at = now
+            in_sync.ask_all()
+        if now <= self._leased_until:
+            return
+        is_sole = not has_slept and in_sync.is_followed_by_all(_HEARD_SECONDS)
+        if is_sole and self._broker.store.disk_answers():
+            if not self._goes_on:
+                events.warning("lease not renewed; goes on while all in sync follow", epoch=current.epoch)
+            self._goes_on = True
+            return
+        events.warning("lease not renewed; fenced", epoch=current.epoch)
+        self._fence()
+        self._look_now.set()
 
     def _lost_touch(self) -> None:
         """The controller refused a set: it may be that another is the master."""

@@ -82,6 +82,14 @@ class AutoSwitchLink(SlaveLink):
         self._told_confirmed = self._confirmed()
         return encode_frame_header(offset, size, self._epoch_at(offset), self._told_confirmed)
 
+    def silent_for(self, now: float) -> float:
+        return now - self._read_at
+
+    def ask(self) -> None:
+        """Have the slave say that it follows: one of ours answers a heartbeat."""
+        if self.cursor is not None and self._transport is not None and not self._paused:
+            self._transport.write(self._header(self.cursor.offset, 0))
+
     def tick(self, now: float) -> None:
         """A slave that was given everything must hear too that it is confirmed: its readers wait for that."""
         if self.cursor is not None and self._confirmed() > self._told_confirmed:

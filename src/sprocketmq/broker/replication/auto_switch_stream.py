@@ -137,6 +137,8 @@ class AutoSwitchStream(SlaveStream):
     def _take_frame(self, frame: EpochFrame) -> None:
         if not self._agreed:
             raise FrameError("the log came before the handshake")
+        if not frame.body:  # its master may have to know that it is followed
+            self.report(always=True)
         last = self._epochs.list.last
         if frame.body and (last is None or frame.epoch.epoch > last.epoch):
             self._after(self._epochs.add(frame.epoch), lambda: self._take_log(frame))

@@ -158,6 +158,21 @@ class InSyncSet:
         self._offset = min(offset, self._store.log.max_offset)
         return True
 
+    # -- whether another can be the master
+
+    def ask_all(self) -> None:
+        """Have everyone say that they follow."""
+        for link in self._followers():
+            link.ask()
+
+    def is_followed_by_all(self, within: float) -> bool:
+        """Whether nobody else can be the master now, but for so many seconds: whoever is elected is one of the members,
+        and lets go of this broker's log before it leads.
+        """
+        now = self._now()
+        heard = {link.broker_id for link in self._followers() if link.silent_for(now) <= within}
+        return self.members <= heard | {self.broker_id}
+
     # -- who should be in
 
     def came(self, link: SlaveLink) -> None:

@@ -130,21 +130,46 @@ async def test_an_old_master_promises_nothing_and_gives_up_what_nobody_has(
     assert b"not promised" in kept[0].read_bytes()
 
 
+async def lost(*_: Any, **__: Any) -> Any:
+    raise RemotingError("cut off")
+
+
+def under_controller(broker: Broker) -> ControllerMode:
+    assert broker.controller_mode is not None
+    return broker.controller_mode
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+async def test_a_master_goes_on_without_its_controller_while_all_in_sync_follow(
+    start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch, replicas: int
+) -> None:
+    """Nobody else can be the master then. Its replicas say so also where nothing is written."""
+    master = await start_broker("one") if replicas == 1 else (await pair(start_broker))[0]
+    mode = under_controller(master)
+    await until(lambda: mode._leased_until is not None)
+    monkeypatch.setattr(mode.controllers, "ask", lost)
+    await until(lambda: mode._goes_on)
+    assert (await Caller(master).send()).code == ResponseCode.SUCCESS
+    ended = mode._leased_until or 0.0
+    await until(lambda: asyncio.get_running_loop().time() > ended + 1.5)  # longer than a replica's word counts
+    assert master.roles.current.is_master
+    mode._looked_at -= 2.0  # it was asleep, and does not know for how long
+    await until(lambda: master.roles.current.role is Role.FENCED)
+
+
 async def test_a_master_without_its_lease_is_fenced_until_it_has_it_again(start_broker: StartBroker) -> None:
-    master = await start_broker("one")
-    assert master.controller_mode is not None
-    await until(lambda: master.controller_mode is not None and master.controller_mode._leased_until is not None)
-    ask = master.controller_mode.controllers.ask
-
-    async def lost(*_: Any, **__: Any) -> Any:
-        raise RemotingError("cut off")
-
+    master, _slave = await pair(start_broker)
+    mode = under_controller(master)
+    await until(lambda: mode._leased_until is not None)
+    ask = mode.controllers.ask
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(master.controller_mode.controllers, "ask", lost)
+        patch.setattr(mode.controllers, "ask", lost)
+        patch.setattr(master.replication.master, "admit", lambda _link: "cut off")
+        master.replication.master.drop("cut off")
         await until(lambda: master.roles.current.role is Role.FENCED)
         assert (await Caller(master).send()).code != ResponseCode.SUCCESS
         assert [why.partition(":")[0] for why in master.unready()] == ["fenced"]
-    assert master.controller_mode.controllers.ask == ask
+    assert mode.controllers.ask == ask
     await until(lambda: master.roles.current.is_master)
     assert master.unready() == []
     assert (await Caller(master).send()).code == ResponseCode.SUCCESS
@@ -191,6 +216,7 @@ async def test_a_fenced_master_asks_for_no_set(start_broker: StartBroker, monkey
         raise RemotingError("cut off")
 
     monkeypatch.setattr(mode.controllers, "ask", lost)
+    monkeypatch.setattr(replication(master).in_sync, "is_followed_by_all", lambda _within: False)
     await until(lambda: master.roles.current.role is Role.FENCED and not replication(master).in_sync.links)
     assert replication(master).in_sync.wanted() == frozenset({1})
     await mode._set_changes._look_at_set()
