@@ -7,7 +7,7 @@ What the store says becomes a code and the offset to go on from:
     before the first, behind the end             PULL_OFFSET_MOVED        the first; the end
     an empty queue                               PULL_NOT_FOUND at offset 0, else PULL_OFFSET_MOVED to 0
     an administrator has set another offset      PULL_OFFSET_MOVED        that offset
-    out of range on a slave                      PULL_RETRY_IMMEDIATELY   as above; offsetCheckInSlave tells it as above
+    out of range on a slave                      PULL_RETRY_IMMEDIATELY   the same place; offsetCheckInSlave: as above
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class NothingFound:
 
     def tell(self, request: Command, pull: PullRequest, admission: PullAdmission, result: GetResult) -> bytes:
         """Why there is no message, and where to go on."""
-        code = _code(result, pull)
+        code, following = _code(result, pull), result.next_begin_offset
         if code == ResponseCode.PULL_OFFSET_MOVED and self._is_for_master(result):
-            code = ResponseCode.PULL_RETRY_IMMEDIATELY
+            code, following = ResponseCode.PULL_RETRY_IMMEDIATELY, pull.queue_offset
         if admission.is_counted:
             self._stats.missed += 1
             if code == ResponseCode.PULL_OFFSET_MOVED and result.status is not GetStatus.OFFSET_RESET:  # that was meant
@@ -91,13 +91,13 @@ class NothingFound:
         return encode_pull_reply_head(
             request, code, result.status.name,
             admission.slow_broker_id if result.suggest_pulling_from_slave else admission.broker_id,
-            result.next_begin_offset, result.min_offset, result.max_offset, 0, admission.topic_sys_flag,
+            following, result.min_offset, result.max_offset, 0, admission.topic_sys_flag,
             admission.group_sys_flag,
         )  # fmt: skip
 
     def _is_for_master(self, result: GetResult) -> bool:
         """A slave may be behind, or lack what its master still has: whether an offset is out of range says the master,
-        to whom the answer sends the consumer.
+        to whom the answer sends the consumer. Sent elsewhere by the slave, it would read twice, or pass over messages.
         """
         if self._roles.current.is_master or self._settings.current.offset_check_in_slave:
             return False

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sprocketmq.client.blocking.connection import BlockingCluster, BlockingConnection, refused
-from sprocketmq.client.cluster.pull_request import OutgoingPull, PullStatus, records_of
-from sprocketmq.client.errors import ClientError
+from sprocketmq.client.cluster.pull_request import OutgoingPull, PullStatus, is_for_master, records_of
+from sprocketmq.client.errors import ClientError, Unreachable
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -121,6 +121,8 @@ class RangeReader:
         if status is None or "nextBeginOffset" not in ext:
             raise refused(reply, self.queue.broker_name)
         following = int(ext["nextBeginOffset"])
+        if is_for_master(status, step.at, following):
+            raise Unreachable(self.queue.broker_name, f"its slave does not have offset {step.at}")
         if status is PullStatus.FOUND:
             return Pulled(step.at, max(following, step.at + 1), records_of(reply, self.queue))
         if status is PullStatus.NO_MATCH and following > step.at:

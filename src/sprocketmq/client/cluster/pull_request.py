@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from sprocketmq.client.cluster.static_topics import in_logical_queue
-from sprocketmq.client.errors import Refused
+from sprocketmq.client.errors import Refused, Unreachable
 from sprocketmq.client.received import ReceivedMessage, split_records
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.codes import RequestCode, ResponseCode, SerializeType
@@ -103,15 +103,25 @@ async def pull(instance: ClientInstance, group: str, asked: OutgoingPull, broker
     ext = answer.ext_fields or {}
     if status is None or "nextBeginOffset" not in ext:
         raise Refused(answer.code, answer.remark, address)
+    following = int(ext["nextBeginOffset"])
+    if is_for_master(status, asked.offset, following):
+        raise Unreachable(asked.queue.broker_name, f"its slave {address} does not have offset {asked.offset}")
     return PullResult(
         status,
         asked.queue,
-        int(ext["nextBeginOffset"]),
+        following,
         int(ext["minOffset"]),
         int(ext["maxOffset"]),
         int(ext.get("suggestWhichBrokerId", 0)),
         records_of(answer, asked.queue) if status is PullStatus.FOUND else b"",
     )
+
+
+def is_for_master(status: PullStatus, asked: int, following: int) -> bool:
+    """Whether a slave leaves it to its master, who is away, to say what is at an offset: then to ask again at once, as
+    the answer says, gains nothing.
+    """
+    return status is PullStatus.NO_MATCH and following == asked
 
 
 def records_of(answer: Command, queue: MessageQueue) -> bytes:

@@ -81,7 +81,7 @@ async def test_what_a_slave_refuses(start_member: StartMember) -> None:
     assert (reset.code, reset.remark) == (ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
     assert slave.store.put("T", 0, 0, 0, b"x", b"", 1, bytes(8), 0, 0).status != 0
     far = await caller.pull(offset=1000)
-    assert far.code == ResponseCode.PULL_RETRY_IMMEDIATELY
+    assert (far.code, fields(far)["nextBeginOffset"]) == (ResponseCode.PULL_RETRY_IMMEDIATELY, "1000")
     await caller.client.close(0.1)
 
 
