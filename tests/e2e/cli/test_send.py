@@ -59,6 +59,17 @@ def test_a_terminal_gets_a_hint_and_ends_at_the_first_interrupt(server: Embedded
         os.close(theirs)
 
 
+@pytest.mark.parametrize("how", [("--delay", 1), ("--delay-level", 1), ()])
+def test_what_no_batch_takes_is_sent_all_the_same(server: EmbeddedCluster, tmp_path: Path, how: tuple[object]) -> None:
+    body = tmp_path / "body"
+    body.write_bytes(bytes(range(256)) * 100)
+    topic = f"alone{len(how)}{how[:1] == ('--delay',)}"
+    (receipt,) = rows(server.nameserver, "send", topic, "--file", body, *how)
+    assert receipt["status"] == "OK"
+    seen = sprocket(server.nameserver, "consume", topic, "--from", "first", "-c", 1, "-f", "%s")
+    assert seen.stdout == body.read_bytes()
+
+
 def test_an_error_names_its_line(server: EmbeddedCluster) -> None:
     data = b"1\n2\n" + b"x" * 5_000_000 + b"\n4\n"
     done = sprocket(server.nameserver, "send", "lines", stdin=data)

@@ -97,9 +97,9 @@ class Batcher:
             raise Closed("the producer was stopped")
         if self._count >= self._most_messages or self._bytes >= self._most_bytes:
             raise Overloaded(f"{self._count} messages wait to be sent")
+        message.validate(self._max_message_bytes)
         if len(message.body) >= self._alone_over or message._is_delayed():
             return self._submit_alone(message)  # brokers take neither in a batch
-        message.validate(self._max_message_bytes)
         topic = self._topics.get(message.topic)
         if topic is None:
             topic = self._open_topic(message.topic)
@@ -144,7 +144,10 @@ class Batcher:
         await self._delivery.stop()
 
     def _submit_alone(self, message: Message) -> ReceiptFuture:
-        outcome = BatchOutcome(self._loop)
+        """It waits in the buffer as those in batches do: whoever flushes or stops waits for its receipt too."""
+        outcome, size = BatchOutcome(self._loop), len(message.body)
+        self._count += 1
+        self._bytes += size
 
         def settled(done: asyncio.Future[SendReceipt]) -> None:
             if done.cancelled():
@@ -153,6 +156,7 @@ class Batcher:
                 outcome.fail(error)
             else:
                 outcome.settle_alone(done.result())
+            self._release(1, size)
 
         self._send_alone(message).add_done_callback(settled)
         return future_of(outcome, 0)

@@ -7,7 +7,7 @@ from tests.loop_clock import LoopClock
 from tests.unit.client.fakes import FakeTransport, batch_bodies, instance, route, routes, stores, until
 
 from sprocketmq.client.errors import InvalidMessage, NoRoute, Overloaded, Refused, Unreachable
-from sprocketmq.client.message import Message, SendReceipt
+from sprocketmq.client.message import Message, SendReceipt, SendStatus
 from sprocketmq.client.producer.batcher import Batcher
 from sprocketmq.client.producer.encoder import Encoder
 from sprocketmq.client.producer.sender import Sender
@@ -15,6 +15,7 @@ from sprocketmq.client.settings import Batching, ProducerSettings
 from sprocketmq.client.telemetry.hooks import SendContext
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.batch import decode_batch
 from sprocketmq.protocol.record.properties import decode_properties
 
@@ -32,19 +33,27 @@ def network(**topics: int) -> FakeTransport:
     return FakeTransport({RequestCode.GET_ROUTEINFO_BY_TOPIC: routes(table), BATCH: stores()})
 
 
+class Alone:
+    """Takes what is sent unbatched, and answers all of it when it is told to."""
+
+    def __init__(self) -> None:
+        self.sends: list[asyncio.Future[SendReceipt]] = []
+
+    def __call__(self, message: Message) -> asyncio.Future[SendReceipt]:
+        self.sends.append(asyncio.get_running_loop().create_future())
+        return self.sends[-1]
+
+    def settle(self) -> None:
+        for number, send in enumerate(self.sends):
+            send.set_result(SendReceipt(SendStatus.OK, "id", "offset id", MessageQueue("T", "a", 0), number))
+
+
 def batcher(
-    transport: FakeTransport, *, retries: int = 2, timeout: float = 60, alone: list[Message] | None = None,
-    **limits: float,
-) -> Batcher:  # fmt: skip
-    """What it sends unbatched goes to `alone`."""
+    transport: FakeTransport, *, retries: int = 2, timeout: float = 60, alone: Alone | None = None, **limits: float
+) -> Batcher:
     settings = ProducerSettings(retries=retries, send_timeout=timeout, batching=Batching(**limits))  # type: ignore[arg-type]
-
-    def send_alone(message: Message) -> asyncio.Future[SendReceipt]:
-        if alone is not None:
-            alone.append(message)
-        return asyncio.get_running_loop().create_future()
-
-    return Batcher(Sender(instance(transport), "g", settings), Encoder("", settings), settings, send_alone)
+    sender = Sender(instance(transport), "g", settings)
+    return Batcher(sender, Encoder("", settings), settings, alone or Alone())
 
 
 async def test_many_messages_one_request_one_future_each() -> None:
@@ -191,11 +200,34 @@ async def test_no_route_fails_what_waits_and_the_next_message_asks_anew() -> Non
 
 
 async def test_what_no_batch_takes_goes_alone() -> None:
-    alone: list[Message] = []
+    alone = Alone()
     made = batcher(network(T=1), alone=alone)
     made.submit(Message("T", b"x", delay_level=1))
     made.submit(Message("T", b"x" * 5000))
-    assert len(alone) == 2
+    assert len(alone.sends) == 2
+    alone.settle()
+    await made.stop()
+
+
+async def test_what_goes_alone_is_waited_for_as_the_rest() -> None:
+    alone = Alone()
+    made = batcher(network(T=1), alone=alone, buffer_messages=2)
+    futures = [made.submit(Message("T", b"x", delay_level=1)), made.submit(Message("T", b"x" * 5000))]
+    with pytest.raises(Overloaded):
+        made.submit(Message("T", b"x"))
+    stopping = asyncio.create_task(made.stop())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not stopping.done()
+    alone.settle()
+    await stopping
+    assert all(future.result().ok for future in futures)
+
+
+async def test_what_would_go_alone_is_refused_at_once() -> None:
+    made = batcher(network(T=1))
+    with pytest.raises(InvalidMessage):
+        made.submit(Message("T", b"x", delay=1, delay_level=1))
     await made.stop()
 
 
