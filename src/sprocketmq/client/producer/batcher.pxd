@@ -9,7 +9,8 @@ import cython
 @cython.final
 cdef class _Batch:
     cdef public double deadline
-    cdef public object queue, timer
+    cdef public object queue, timer, single
+    cdef public Py_ssize_t single_bytes
     cdef public Accumulator content
     cdef public BatchOutcome outcome
 
@@ -41,6 +42,11 @@ cdef class Batcher:
 
     @cython.locals(batch=_Batch, content=Accumulator, index=Py_ssize_t, size=Py_ssize_t)
     cdef ReceiptFuture _add(
+        self, _Topic topic, object queue, Message message, str extra, ReceiptFuture future
+    )
+
+    @cython.locals(before=_Batch, batch=_Batch)
+    cdef ReceiptFuture _add_single(
         self, _Topic topic, object queue, Message message, str extra, ReceiptFuture future
     )
 

@@ -27,12 +27,16 @@ from sprocketmq.client.producer.receipts import BatchOutcome, ReceiptFuture, fut
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.requests.send_frame import Payload
 
 
 class _Batch:
-    """Messages of one topic that travel together; `queue` is None when any will do."""
+    """Messages of one topic that travel together; `queue` is None when any will do.
 
-    __slots__ = ("content", "deadline", "outcome", "queue", "timer")
+    A message that no batch takes, but that has its place in a queue, is a `single` request in place of `content`.
+    """
+
+    __slots__ = ("content", "deadline", "outcome", "queue", "single", "single_bytes", "timer")
 
     def __init__(
         self, deadline: float, queue: MessageQueue | None, content: Accumulator, outcome: BatchOutcome
@@ -41,6 +45,8 @@ class _Batch:
         self.queue = queue
         self.content = content
         self.outcome = outcome
+        self.single: Payload | None = None
+        self.single_bytes = 0
         self.timer: asyncio.Handle | None = None
 
 
@@ -77,7 +83,7 @@ class Batcher:
         self._is_observed = sender.is_observed
         self._loop = asyncio.get_running_loop()
         self._topics: dict[str, _Topic] = {}
-        self._delivery = Delivery(sender, encoder)
+        self._delivery = Delivery(sender)
         self._tasks = BackgroundTasks()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -98,7 +104,7 @@ class Batcher:
         if self._count >= self._most_messages or self._bytes >= self._most_bytes:
             raise Overloaded(f"{self._count} messages wait to be sent")
         message.validate(self._max_message_bytes)
-        if len(message.body) >= self._alone_over or message._is_delayed():
+        if message._is_delayed() or (message.sharding_key is None and len(message.body) >= self._alone_over):
             return self._submit_alone(message)  # brokers take neither in a batch
         topic = self._topics.get(message.topic)
         if topic is None:
@@ -229,6 +235,8 @@ class Batcher:
         self, topic: _Topic, queue: MessageQueue | None, message: Message, extra: str, future: ReceiptFuture | None
     ) -> ReceiptFuture:
         """To the open batch of that queue; `future` is that of a message which has waited."""
+        if len(message.body) >= self._alone_over:
+            return self._add_single(topic, queue, message, extra, future)
         batch = topic.open.get(queue)
         if batch is None:
             batch = self._open_batch(topic, queue)
@@ -243,6 +251,25 @@ class Batcher:
             future._join(batch.outcome, index)
         if content.size >= self._batch_bytes or content.count >= self._batch_messages:
             self._close(topic, batch)
+        return future
+
+    def _add_single(
+        self, topic: _Topic, queue: MessageQueue | None, message: Message, extra: str, future: ReceiptFuture | None
+    ) -> ReceiptFuture:
+        """In its place behind what its queue was given before, and ahead of what comes after."""
+        payload = self._encoder.single(message, extra)
+        before = topic.open.get(queue)
+        if before is not None:
+            self._close(topic, before)
+        batch = self._open_batch(topic, queue)
+        batch.single, batch.single_bytes = payload, len(message.body)
+        self._count += 1
+        self._bytes += batch.single_bytes
+        if future is None:
+            future = future_of(batch.outcome, 0)
+        else:
+            future._join(batch.outcome, 0)
+        self._close(topic, batch)
         return future
 
     def _open_batch(self, topic: _Topic, queue: MessageQueue | None) -> _Batch:
@@ -280,8 +307,9 @@ class Batcher:
             if queue in free:
                 free.remove(queue)
             done = functools.partial(self._delivered, topic, batch, queue)
-            body, is_bound = batch.content.close(), batch.queue is not None
-            self._delivery.start(ClosedBatch(body, topic.route, queue, is_bound, batch.deadline, done))
+            payload = batch.single or self._encoder.batch(queue.topic, batch.content.close())
+            is_bound = batch.queue is not None
+            self._delivery.start(ClosedBatch(payload, topic.route, queue, is_bound, batch.deadline, done))
         topic.ready = held
 
     def _delivered(
@@ -289,6 +317,9 @@ class Batcher:
     ) -> None:
         if isinstance(outcome, BaseException):
             self._fail(batch, outcome)
+        elif batch.single is not None:
+            batch.outcome.settle_alone(outcome)
+            self._release(1, batch.single_bytes)
         else:
             batch.outcome.settle(batch.content.receipts(outcome))
             self._release(batch.content.count, batch.content.body_bytes)
@@ -298,7 +329,10 @@ class Batcher:
 
     def _fail(self, batch: _Batch, error: BaseException) -> None:
         batch.outcome.fail(error)
-        self._release(batch.content.count, batch.content.body_bytes)
+        if batch.single is not None:
+            self._release(1, batch.single_bytes)
+        else:
+            self._release(batch.content.count, batch.content.body_bytes)
 
     def _release(self, count: int, size: int) -> None:
         self._count -= count

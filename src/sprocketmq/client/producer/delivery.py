@@ -15,7 +15,6 @@ from typing import Any
 from sprocketmq.client.cluster.route import Route
 from sprocketmq.client.errors import ClientError, Closed, Unreachable
 from sprocketmq.client.message import SendReceipt
-from sprocketmq.client.producer.encoder import Encoder
 from sprocketmq.client.producer.sender import PendingSend, Sender
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -24,9 +23,9 @@ from sprocketmq.protocol.requests.send_frame import Payload
 
 @dataclass(slots=True)
 class ClosedBatch:
-    """The body of a batch. `done` hears of it once: the broker's receipt, or why there is none."""
+    """The request of a batch. `done` hears of it once: the broker's receipt, or why there is none."""
 
-    body: bytearray
+    payload: Payload
     route: Route
     queue: MessageQueue
     is_bound: bool  # to `queue`
@@ -37,25 +36,23 @@ class ClosedBatch:
 class Delivery:
     """That of one producer."""
 
-    def __init__(self, sender: Sender, encoder: Encoder) -> None:
+    def __init__(self, sender: Sender) -> None:
         self._sender = sender
-        self._encoder = encoder
         self._loop = asyncio.get_running_loop()
         self._under_way: set[asyncio.Future[Any]] = set()
 
     def start(self, batch: ClosedBatch) -> None:
         """Launch it; most batches need no more than that, so a task is made only for what has to wait or to retry."""
-        payload = self._encoder.batch(batch.queue.topic, batch.body)
         try:
             route = self._sender.choose(batch.route, batch.queue)
-            pending = self._sender.launch(payload, route, min(batch.deadline, self._sender.deadline()))
+            pending = self._sender.launch(batch.payload, route, min(batch.deadline, self._sender.deadline()))
         except Unreachable:  # its master is not in the route: one that comes later may know it
             pending = None
         if pending is None:
-            self._send_later(batch, payload, is_first=True)
+            self._send_later(batch, is_first=True)
         else:
             self._under_way.add(pending.answer)
-            pending.answer.add_done_callback(functools.partial(self._answered, batch, payload, pending))
+            pending.answer.add_done_callback(functools.partial(self._answered, batch, pending))
 
     async def stop(self) -> None:
         """Batches that are under way fail."""
@@ -64,24 +61,22 @@ class Delivery:
             future.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
 
-    def _answered(
-        self, batch: ClosedBatch, payload: Payload, pending: PendingSend, answer: asyncio.Future[Command]
-    ) -> None:
+    def _answered(self, batch: ClosedBatch, pending: PendingSend, answer: asyncio.Future[Command]) -> None:
         self._under_way.discard(answer)
         if answer.cancelled():
             batch.done(Closed("the producer was stopped"))
             return
         try:
-            outcome: SendReceipt | ClientError = self._sender.landed(payload, pending)
+            outcome: SendReceipt | ClientError = self._sender.landed(batch.payload, pending)
         except ClientError as error:
             if error.retriable and self._loop.time() < batch.deadline:
-                self._send_later(batch, payload, is_first=False)
+                self._send_later(batch, is_first=False)
                 return
             outcome = error
         batch.done(outcome)
 
-    def _send_later(self, batch: ClosedBatch, payload: Payload, *, is_first: bool) -> None:
-        task = self._loop.create_task(self._send(batch, payload, is_first))
+    def _send_later(self, batch: ClosedBatch, *, is_first: bool) -> None:
+        task = self._loop.create_task(self._send(batch, is_first))
         self._under_way.add(task)
         task.add_done_callback(functools.partial(self._ended, batch))
 
@@ -92,7 +87,8 @@ class Delivery:
         else:
             batch.done(task.exception() or task.result())
 
-    async def _send(self, batch: ClosedBatch, payload: Payload, is_first: bool) -> SendReceipt:
+    async def _send(self, batch: ClosedBatch, is_first: bool) -> SendReceipt:
+        payload = batch.payload
         if batch.is_bound:
             return await self._sender.insist(payload, batch.deadline, batch.queue)
         if is_first:

@@ -20,7 +20,7 @@ cdef class Encoder:
     cpdef object topic(self, object name)
 
     @cython.locals(payload=Payload, more=str)
-    cpdef Payload single(self, Message message, object extra=*, int sys_flag=*)
+    cpdef Payload single(self, Message message, str extra=*, int sys_flag=*)
 
     cdef object _compress(self, Payload payload)
 

@@ -53,15 +53,15 @@ class Encoder:
             full = self._names[name] = with_namespace(self._namespace, name)
         return full
 
-    def single(self, message: Message, extra: Mapping[str, str] | None = None, sys_flag: int = 0) -> Payload:
-        """`extra` are properties that the message gets besides its own."""
+    def single(self, message: Message, extra: str = "", sys_flag: int = 0) -> Payload:
+        """`extra` is the text of properties that the message gets besides its own."""
         message.validate(self._max_message_bytes)
         payload = Payload.__new__(Payload)  # compiled, the assignments cost less than the call of a constructor
         payload.topic = self.topic(message.topic)
         payload.code = _MESSAGE
         payload.born_ms = now_ms()
         payload.unique_key = self._next_key(payload.born_ms)
-        more = self._namespace_text if not extra else self._namespace_text + property_text(extra)
+        more = self._namespace_text + extra
         payload.properties = message.property_text(payload.unique_key, more).encode()
         if len(payload.properties) > _MOST_PROPERTIES:
             raise InvalidMessage(f"the properties of a message take at most {MAX_PROPERTIES_BYTES} bytes")

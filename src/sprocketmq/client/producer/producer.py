@@ -18,7 +18,7 @@ from sprocketmq.client.names import full_group
 from sprocketmq.client.options import ClientOptions, Connecting, describe, settings_of
 from sprocketmq.client.producer import request_reply, transactions
 from sprocketmq.client.producer.batcher import Batcher
-from sprocketmq.client.producer.encoder import Encoder
+from sprocketmq.client.producer.encoder import Encoder, property_text
 from sprocketmq.client.producer.queue_selectors import QueueSelector, by_sharding_key
 from sprocketmq.client.producer.receipts import ReceiptFuture
 from sprocketmq.client.producer.sender import Sender
@@ -149,7 +149,7 @@ class Producer:
         if not sender.is_observed:
             return await sender.send(self.encoder.single(message), deadline, queue, select)
         with sender.hooks.observed(message.topic, (message,), kind_of(message)) as context:
-            payload = self.encoder.single(message, context.properties)
+            payload = self.encoder.single(message, property_text(context.properties))
             receipt = context.receipt = await sender.send(payload, deadline, queue, select)
         return receipt
 
@@ -157,7 +157,7 @@ class Producer:
         """Send and forget: no receipt, no retry, and no word when it is lost."""
         sender = self.sender
         with sender.hooks.observed(message.topic, (message,), kind_of(message)) as context:
-            payload = self.encoder.single(message, context.properties)
+            payload = self.encoder.single(message, property_text(context.properties))
             known = await sender.route(payload.topic, sender.deadline())
             select = None if message.sharding_key is None else functools.partial(by_sharding_key, message)
             route = sender.choose(known, queue, select)

@@ -10,7 +10,7 @@ from sprocketmq.client.cluster.identity import unique_key
 from sprocketmq.client.cluster.replies import Reply
 from sprocketmq.client.errors import InvalidMessage, NoRoute
 from sprocketmq.client.message import Message
-from sprocketmq.client.producer.encoder import now_ms
+from sprocketmq.client.producer.encoder import now_ms, property_text
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.telemetry.hooks import kind_of
@@ -37,7 +37,7 @@ async def request(producer: Producer, message: Message, timeout: float) -> Reply
     future = instance.pushed.replies.expect(correlation_id)
     try:
         with sender.hooks.observed(message.topic, (message,), kind_of(message)) as context:
-            payload = producer.encoder.single(message, context.properties | own)
+            payload = producer.encoder.single(message, property_text(context.properties | own))
             await sender.route(payload.topic, deadline)
             await instance.greet_new()  # the reply comes back only through a broker that knows us
             context.receipt = await sender.send(payload, deadline)

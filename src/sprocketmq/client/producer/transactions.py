@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sprocketmq.client.errors import InvalidMessage
 from sprocketmq.client.message import Message, SendReceipt
+from sprocketmq.client.producer.encoder import property_text
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol import headers
@@ -97,7 +98,7 @@ async def send_half(producer: Producer, message: Message) -> SendReceipt:
         raise InvalidMessage("a transactional message cannot have a delay")
     sender, own = producer.sender, {"TRAN_MSG": "true", "PGROUP": producer.group}
     with sender.hooks.observed(message.topic, (message,), "half") as context:
-        payload = producer.encoder.single(message, context.properties | own, TRANSACTION_PREPARED)
+        payload = producer.encoder.single(message, property_text(context.properties | own), TRANSACTION_PREPARED)
         context.receipt = receipt = await sender.send(payload, sender.deadline())
     return receipt
 

@@ -20,6 +20,7 @@ from sprocketmq.protocol.record.batch import decode_batch
 from sprocketmq.protocol.record.properties import decode_properties
 
 BATCH = RequestCode.SEND_BATCH_MESSAGE
+SINGLE = RequestCode.SEND_MESSAGE_V2
 
 
 @pytest.fixture(autouse=True, params=["connected", "not connected"])
@@ -95,6 +96,20 @@ async def test_a_queue_keeps_the_order_of_its_key() -> None:
     commands = transport.commands(BATCH)
     assert len({(command.ext_fields or {})["e"] for command in commands}) == 1
     assert [int(body) for command in commands for body in batch_bodies(command.body)] == list(range(40))
+    await made.stop()
+
+
+async def test_a_large_message_keeps_its_place_in_the_queue_of_its_key() -> None:
+    transport = network(T=4)
+    transport.answers[SINGLE] = transport.answers[BATCH]
+    made = batcher(transport)
+    sizes = [1, 2, 5000, 3, 6000, 7000, 4]
+    futures = [made.submit(Message("T", b"x" * size, sharding_key="k")) for size in sizes]
+    await made.flush()
+    sent = [command for _, command in transport.asked if command.code in (SINGLE, BATCH)]
+    assert [command.code for command in sent] == [BATCH, SINGLE, BATCH, SINGLE, SINGLE, BATCH]
+    assert len({(command.ext_fields or {})["e"] for command in sent}) == 1
+    assert [future.result().queue_offset for future in futures] == list(range(7))
     await made.stop()
 
 

@@ -35,10 +35,11 @@ def start(
     transport: FakeTransport, outcomes: Outcomes, *, is_bound: bool, seconds: float = 60, known: Route | None = None
 ) -> Delivery:
     settings = ProducerSettings()
-    delivery = Delivery(Sender(instance(transport), "g", settings), Encoder("", settings))
+    delivery = Delivery(Sender(instance(transport), "g", settings))
     way = known or Route.of("T", route("a", "b", queues=1))
     deadline = asyncio.get_running_loop().time() + seconds
-    delivery.start(ClosedBatch(bytearray(b"body"), way, way.write_queues[0], is_bound, deadline, outcomes.append))
+    payload = Encoder("", settings).batch("T", bytearray(b"body"))
+    delivery.start(ClosedBatch(payload, way, way.write_queues[0], is_bound, deadline, outcomes.append))
     return delivery
 
 

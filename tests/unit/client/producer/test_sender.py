@@ -51,7 +51,7 @@ def sender(transport: FakeTransport, **settings: Any) -> Sender:
 
 
 def single(message: Message, namespace: str = "", sys_flag: int = 0) -> Payload:
-    return Encoder(namespace, ProducerSettings()).single(message, None, sys_flag)
+    return Encoder(namespace, ProducerSettings()).single(message, "", sys_flag)
 
 
 # -- what travels -----------------------------------------------------------------------------------------------------
