@@ -128,7 +128,7 @@ class Message:
             raise InvalidMessage(f"a body has 1 to {max_body_bytes} bytes, not {len(self.body)}")
         if self._is_delayed() and (self.delay_level > 0) + (self.delay is not None) + (self.deliver_at is not None) > 1:
             raise InvalidMessage("delay_level, delay and deliver_at exclude one another")
-        if self.properties or self.keys or self.tag:
+        if self.properties or self.keys or self.tag or self.sharding_key:
             self._validate_texts()
 
     def _validate_texts(self) -> None:
@@ -141,9 +141,18 @@ class Message:
                 raise InvalidMessage(f"property {name!r} belongs to RocketMQ")
             if "\x01" in name or "\x02" in name or "\x02" in value:
                 raise InvalidMessage(f"property {name!r} holds a separator (U+0001 or U+0002)")
-        for text in (self.tag or "", *checked_keys(self.keys)):
+        for text in (self.tag or "", self.sharding_key or "", *checked_keys(self.keys)):
             if "\x01" in text or "\x02" in text:
                 raise InvalidMessage(f"{text!r} holds a separator (U+0001 or U+0002)")
+
+    def no_unicode(self) -> InvalidMessage:
+        """For whoever finds that the properties cannot be written as UTF-8: which of them it is."""
+        pairs = [("tag", self.tag), ("sharding_key", self.sharding_key), *(("each of keys", key) for key in self.keys)]
+        pairs += [(f"property {name!r}", name + value) for name, value in self.properties.items()]
+        for field, text in pairs:
+            if text and any("\ud800" <= character <= "\udfff" for character in text):
+                return InvalidMessage(f"{field} holds half a character, which UTF-8 cannot carry: {text!r:.80}")
+        return InvalidMessage("a property that a hook has added holds half a character, which UTF-8 cannot carry")
 
     def property_text(self, unique_key: str, extra: str = "") -> str:
         """The properties as they travel; `extra` is more of the same text."""

@@ -73,7 +73,12 @@ class Connection(Traffic, asyncio.Protocol):
             why = f": {self.end_reason}" if self.end_reason else ""
             raise ConnectionLost(f"the connection to {self.peer} is closed{why}")
         command.opaque, future = self._pending.add(timeout)
-        self._put(encode_frame(command))
+        try:
+            frame = encode_frame(command)
+        except BaseException:
+            future.cancel()  # nobody answers what was never written
+            raise
+        self._put(frame)
         return future
 
     async def call(self, command: Command, timeout: float) -> Command:

@@ -49,6 +49,7 @@ def test_delays() -> None:
         {"properties": {"a": "b\x02c"}},
         {"tag": "a\x02"},
         {"keys": ["a\x01"]},
+        {"sharding_key": "a\x02"},
         {"delay_level": 1, "delay": timedelta(seconds=1)},
     ],
 )

@@ -6,7 +6,7 @@ import socket
 import pytest
 from tests.loop_clock import LoopClock
 
-from sprocketmq.errors import ConnectFailed, RequestTimeout
+from sprocketmq.errors import CommandError, ConnectFailed, RequestTimeout
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.remoting import Connection, ProcessorTable, RemotingClient, RemotingServer
@@ -35,6 +35,16 @@ async def test_callers_share_one_connection(start_server: StartServer, client: R
     assert [answer.body for answer in answers] == bodies
     assert len(server.connections) == len(client.connections) == 1
     assert client.connected(server.address) is await client.connect(server.address)
+
+
+async def test_a_request_that_cannot_be_written_leaves_nothing_behind(
+    start_server: StartServer, client: RemotingClient
+) -> None:
+    server = await start_server(echo_table())
+    connection = await client.connect(server.address)
+    with pytest.raises(CommandError, match="cannot be written"):
+        connection.request(Command(1, ext_fields={"topic": "\udcff"}), 60)
+    assert (await client.call(server.address, Command(1, body=b"x"), 60)).body == b"x"
 
 
 async def test_hooks_see_the_request_before_it_leaves(start_server: StartServer, client: RemotingClient) -> None:

@@ -56,7 +56,10 @@ class Accumulator:
         own = self._extra
         text = extra + message.own_text()
         if text:
-            own += text.encode()
+            try:
+                own += text.encode()
+            except UnicodeEncodeError:
+                raise message.no_unicode() from None
         length, own_length, wait_length = len(body), len(own), len(wait)
         properties_length = len(_NAME) + _KEY_BYTES + wait_length + own_length
         if properties_length > _MOST_PROPERTIES:

@@ -199,6 +199,9 @@ class Batcher:
         except ClientError as error:
             self._give_up(topic, error)
             return
+        except BaseException as error:  # a defect of ours, or of a hook's: nobody waits for ever because of it
+            self._give_up(topic, error)
+            raise
         unrouted, topic.unrouted = topic.unrouted, []
         for message, future, extra in unrouted:
             try:
@@ -208,7 +211,7 @@ class Batcher:
             self._release(1, len(message.body))  # it is counted again where it is now
         self._pump(topic)
 
-    def _give_up(self, topic: _Topic, error: ClientError) -> None:
+    def _give_up(self, topic: _Topic, error: BaseException) -> None:
         """No route: everything that waits for it fails, and the next message asks anew."""
         self._topics = {name: kept for name, kept in self._topics.items() if kept is not topic}
         for message, future, _ in topic.unrouted:

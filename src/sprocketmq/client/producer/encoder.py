@@ -62,7 +62,10 @@ class Encoder:
         payload.born_ms = now_ms()
         payload.unique_key = self._next_key(payload.born_ms)
         more = self._namespace_text + extra
-        payload.properties = message.property_text(payload.unique_key, more).encode()
+        try:
+            payload.properties = message.property_text(payload.unique_key, more).encode()
+        except UnicodeEncodeError:
+            raise message.no_unicode() from None
         if len(payload.properties) > _MOST_PROPERTIES:
             raise InvalidMessage(f"the properties of a message take at most {MAX_PROPERTIES_BYTES} bytes")
         payload.body = message.body if type(message.body) is bytes else bytes(message.body)

@@ -17,7 +17,7 @@ except ImportError:
     from sprocketmq.hot import shadow as cython
 
 from sprocketmq.codes import LanguageCode
-from sprocketmq.errors import FrameError
+from sprocketmq.errors import CommandError, FrameError
 from sprocketmq.protocol.command import Command
 
 if not cython.compiled:
@@ -114,4 +114,7 @@ def encode_json_header(command: Command) -> bytes:
         fields["remark"] = command.remark
     fields["serializeTypeCurrentRPC"] = "JSON"
     fields["version"] = command.version
-    return orjson.dumps(fields)
+    try:
+        return orjson.dumps(fields)
+    except orjson.JSONEncodeError as error:
+        raise CommandError(f"request {command.code} cannot be written: {error}") from None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from tests.loop_clock import LoopClock
@@ -214,6 +215,19 @@ async def test_no_route_fails_what_waits_and_the_next_message_asks_anew() -> Non
     await made.stop()
 
 
+async def test_a_route_that_cannot_even_be_asked_for_fails_what_waits() -> None:
+    def broken(address: str, command: Command) -> Command:
+        raise RuntimeError("no credentials")
+
+    transport = network(T=1)
+    transport.answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = broken
+    made = batcher(transport)
+    futures = [made.submit(Message("T", b"x")), made.submit(Message("T", b"x", sharding_key="k"))]
+    await made.flush()
+    assert [str(future.exception()) for future in futures] == ["no credentials", "no credentials"]
+    await made.stop()
+
+
 async def test_what_no_batch_takes_goes_alone() -> None:
     alone = Alone()
     made = batcher(network(T=1), alone=alone)
@@ -264,9 +278,9 @@ async def test_hooks_hear_of_any_error() -> None:
     watcher, settings = Watcher(), ProducerSettings()
     sender = Sender(instance(network(T=1)), "g", settings, [watcher])
     made = Batcher(sender, Encoder("", settings), settings, lambda _: asyncio.Future())
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(InvalidMessage):
         made.submit(Message("T", b"x", tag="\ud800"))
-    assert isinstance(watcher.contexts[0].error, UnicodeEncodeError)
+    assert isinstance(watcher.contexts[0].error, InvalidMessage)
     await made.stop()
 
 
@@ -329,6 +343,24 @@ async def test_a_broker_that_is_lost_while_a_batch_is_under_way(monkeypatch: pyt
     lost, kept = transport.commands(BATCH)
     assert lost.body == kept.body
     assert future.result().message_id.encode() in kept.body
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"tag": "\ud800"}, "tag"),
+        ({"keys": ["a", "b\udcff"]}, "each of keys"),
+        ({"properties": {"a": "\udcff"}}, "property 'a'"),
+        ({"sharding_key": "\udcff"}, "sharding_key"),
+    ],
+)
+async def test_text_that_is_not_unicode_is_told_by_its_field(wrong: dict[str, Any], field: str) -> None:
+    made, message = batcher(network(T=1)), Message("T", b"x", **wrong)
+    with pytest.raises(InvalidMessage, match=f"^{field} holds half a character"):
+        await made.submit(message)
+    with pytest.raises(InvalidMessage, match=f"^{field} holds half a character"):
+        Encoder("", ProducerSettings()).single(message)
+    await made.stop()
 
 
 async def test_too_many_properties_are_refused_at_once() -> None:
