@@ -13,7 +13,8 @@
 #   make soak    users of every kind on one broker for MINUTES: memory, descriptors and stalls stay flat
 #   make docs    the documents as a site in site/, built strictly: a link that leads nowhere fails
 #   make simulate  SEEDS whole clusters of brokers and controllers on a virtual clock, with every kind of fault
-#   make wheels  sdist, pure wheel and a wheel for this kind of Linux in dist/, each tried in a fresh environment
+#   make wheels  sdist, pure wheel and a wheel for this kind of Linux in dist/, each tried in a fresh environment;
+#                HOME_PAGE=https://... is where their index page links to
 #   make lock    new versions into requirements.lock and requirements-demo.lock
 #   make clean   everything that the above made
 
@@ -120,7 +121,7 @@ docs: setup
 	@echo "open site/index.html"
 
 wheels: $(READY)
-	@scripts/build-wheels $(VENV)
+	@SPROCKETMQ_HOME_PAGE='$(HOME_PAGE)' scripts/build-wheels $(VENV)
 
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 

@@ -2,12 +2,15 @@
 
 A module is hot when its first line speaks to Cython (`# cython: ...`), wherever it lies.
 SPROCKETMQ_PURE=1 skips the compiler on purpose.
+
+SPROCKETMQ_HOME_PAGE is where the project lives, as a release says it: the links of an index page lead there.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -116,5 +119,42 @@ class BuildWhenPossible(build_ext):
         return [path for path in super().get_outputs() if Path(path).exists()]
 
 
-options: dict[str, Any] = {"ext_modules": extensions(), "cmdclass": {"build_ext": BuildWhenPossible}}
+#: A link or a picture of Markdown whose address is no URL: it leads nowhere from an index page.
+RELATIVE = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://|#)([^)]+)\)")
+
+
+def index_page(readme: str, home: str) -> str:
+    """The README with links that lead to `home`; without one their words alone, and no pictures."""
+
+    def absolute(link: re.Match[str]) -> str:
+        mark, words, path = link.groups()
+        if not home:
+            return "" if mark else words
+        return f"{mark}[{words}]({home}/{'raw' if mark else 'blob'}/main/{path})"
+
+    return RELATIVE.sub(absolute, readme)
+
+
+def project_urls(home: str) -> dict[str, str]:
+    if not home:
+        return {}
+    pages = {"Documentation": "docs/index.md", "Changelog": "CHANGELOG.md", "Security": "SECURITY.md"}
+    return {"Source": home} | {name: f"{home}/blob/main/{path}" for name, path in pages.items()}
+
+
+def home_page() -> str:
+    home = os.environ.get("SPROCKETMQ_HOME_PAGE", "").rstrip("/")
+    if home and not home.startswith("https://"):
+        raise SystemExit(f"SPROCKETMQ_HOME_PAGE is an https:// address, not {home!r}")
+    return home
+
+
+HOME = home_page()
+options: dict[str, Any] = {
+    "ext_modules": extensions(),
+    "cmdclass": {"build_ext": BuildWhenPossible},
+    "long_description": index_page((HERE / "README.md").read_text(encoding="utf-8"), HOME),
+    "long_description_content_type": "text/markdown",
+    "project_urls": project_urls(HOME),
+}
 setup(**options)

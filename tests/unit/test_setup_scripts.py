@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
+from email import message_from_string
+from email.message import Message
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +49,44 @@ def test_the_demo_installs_what_the_readme_goes_on_with() -> None:
 
 def test_an_index_page_has_what_it_needs() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["readme"] == "README.md"
+    assert set(project["dynamic"]) == {"readme", "urls"}
     assert "Programming Language :: Python :: 3.11" in project["classifiers"]
     assert len(project["dependencies"]) <= 3
+
+
+def metadata(directory: Path, home: str) -> Message:
+    """What a wheel that is built in a copy of the project says of itself."""
+    (directory / "src/sprocketmq").mkdir(parents=True)
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, directory)
+    build = "from setuptools.build_meta import prepare_metadata_for_build_wheel as made; print(made('.'))"
+    done = subprocess.run(
+        [sys.executable, "-c", build], cwd=directory, capture_output=True, text=True, check=True,
+        env={**os.environ, "SPROCKETMQ_PURE": "1", "SPROCKETMQ_HOME_PAGE": home},
+    )  # fmt: skip
+    return message_from_string((directory / done.stdout.splitlines()[-1] / "METADATA").read_text())
+
+
+def relative_links(page: str) -> list[str]:
+    return re.findall(r"\]\((?!https://|#)[^)]*\)", page)
+
+
+def test_the_links_of_an_index_page_lead_to_where_the_project_lives(tmp_path: Path) -> None:
+    told = metadata(tmp_path, "https://example.org/someone/project/")
+    assert "Source, https://example.org/someone/project" in told.get_all("Project-URL", [])
+    page = told.get_payload()
+    assert isinstance(page, str)
+    assert not relative_links(page)
+    assert "[Quick start](https://example.org/someone/project/blob/main/docs/quick-start.md)" in page
+    assert "](https://example.org/someone/project/raw/main/docs/images/console-overview.png)" in page
+    assert told["Description-Content-Type"] == "text/markdown"
+
+
+def test_nobody_is_led_nowhere_by_an_index_page(tmp_path: Path) -> None:
+    told = metadata(tmp_path, "")
+    assert told.get_all("Project-URL") is None
+    page = told.get_payload()
+    assert isinstance(page, str)
+    assert not relative_links(page)
+    assert "Quick start" in page
+    assert "console-overview.png" not in page
