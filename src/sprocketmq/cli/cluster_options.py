@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sprocketmq.cli.arguments import check_unicode
 from sprocketmq.cli.completion import PROFILE
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def _collected(command: C, names: tuple[str, ...], made: Callable[[dict[str, Any
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> Any:
+        check_unicode(click.get_current_context())
         return command(**made({name: given.pop(name) for name in names}), **given)
 
     decorated: Any = wrapped
@@ -201,13 +203,13 @@ def json_option(command: C) -> C:
 def run_client(work: Coroutine[Any, Any, T]) -> T:
     """Run `work` on an event loop; a failure becomes one line that says what to do next."""
     try:
-        from sprocketmq.client.errors import ClientError, InvalidMessage
+        from sprocketmq.client.errors import ClientError, InvalidMessage, InvalidName
         from sprocketmq.errors import ConfigError, SprocketError
         from sprocketmq.remoting.loop import run
 
         try:
             return run(work)
-        except InvalidMessage as error:
+        except (InvalidMessage, InvalidName) as error:
             raise ConfigError(str(error)) from None
         except ClientError as error:
             raise SprocketError(f"{error}. {advice(error)}".rstrip()) from None
@@ -221,7 +223,7 @@ def advice(error: Exception) -> str:
 
     if "certificate" in str(error) or " alert " in str(error):
         return "--tls-ca names whom to trust, --tls-cert and --tls-key our own certificate."
-    if isinstance(error, errors.Offline) and ("was lost" in str(error) or "is closed" in str(error)):
+    if isinstance(error, errors.Offline) and any(words in str(error) for words in _HANGS_UP):
         return "It hangs up: does it want --tls, or no TLS?"
     if isinstance(error, errors.Offline):
         return "Is it running? `sprocket up` starts one; --nameserver or SPROCKET_NAMESERVER says where it is."
@@ -249,4 +251,6 @@ def _permission(error: errors.Refused) -> str:
     return "Check the permissions of the topic and the --access-key." if is_refusal else ""
 
 
+#: What is said of a server that takes a connection and ends it, and of one that does not know what TLS is.
+_HANGS_UP = ("was lost", "is closed", "TLS handshake")
 _UNKNOWN_REQUEST = "It is too old for this request, or a broker where a nameserver was expected (--nameserver)."

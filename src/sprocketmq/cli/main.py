@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -109,6 +110,7 @@ def run() -> None:
     """The entry point: 0 on success, 2 on bad use, 1 on failure, one clear line and no traceback."""
     from sprocketmq.errors import ConfigError, FilterError, SprocketError
 
+    _print_anything()
     try:
         code = main(prog_name="sprocket", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -150,6 +152,12 @@ def _called(words: list[str]) -> str:
             break
         path.append(word)
     return " ".join(path)
+
+
+def _print_anything() -> None:
+    """What the output's encoding lacks is shown escaped, as errors are: a name in Chinese ends no command."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _silence_stdout() -> None:

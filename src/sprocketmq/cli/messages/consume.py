@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
 import click
 
+from sprocketmq.cli.arguments import Finite, Octets
 from sprocketmq.cli.cluster_options import CountCommand, cluster_options, run_client
 from sprocketmq.cli.completion import GROUP, TOPIC
 from sprocketmq.cli.messages.read_limits import ConsumeLimits
@@ -43,11 +45,11 @@ _FIELDS = (
               "first with --exit-at-end]")  # fmt: skip
 @click.option("--queue", "queues", multiple=True, type=click.IntRange(0), help="Only this queue; without a group.")
 @click.option("-c", "--count", type=click.IntRange(1), help="End after so many messages.")
-@click.option("--timeout", type=click.FloatRange(0), metavar="SECONDS", help="End when nothing came for so long.")
+@click.option("--timeout", type=Finite(0), metavar="SECONDS", help="End when nothing came for so long.")
 @click.option("-e", "--exit-at-end", is_flag=True, help="End behind what is there now.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @click.option("--raw", is_flag=True, help="Bodies only, one per line.")
-@click.option("-f", "--format", "form", metavar="TEXT", help=r"Such as '%t %o %k %s\n'; see below.")
+@click.option("-f", "--format", "form", type=Octets(), help=r"Such as '%t %o %k %s\n'; see below.")
 @click.option("--broadcast", is_flag=True, help="All messages, not a share of them.")
 @click.option("--orderly", is_flag=True, help="One after the other in each queue.")
 @click.option("--pop", is_flag=True, help="Let the broker hand messages out one by one.")
@@ -56,12 +58,14 @@ _FIELDS = (
 def consume(
     ctx: click.Context, /, options: ClientOptions, topic: str, group: str | None, tag: str, sql: str | None,
     start: str | None, queues: tuple[int, ...], count: int | None, timeout: float | None, exit_at_end: bool,
-    as_json: bool, raw: bool, form: str | None, broadcast: bool, orderly: bool, pop: bool,
+    as_json: bool, raw: bool, form: bytes | None, broadcast: bool, orderly: bool, pop: bool,
 ) -> None:  # fmt: skip
     """Print the messages of TOPIC as they come; ^C ends it and keeps the group's place."""
     if (fault := topic_fault(topic)) is not None:
         raise click.BadParameter(fault, param_hint="TOPIC")
     if sql is not None:
+        if tag != "*":
+            raise click.UsageError("give --tag or --sql, not both")
         warn_of_ignored(sql)
     begin = start or ("first" if exit_at_end else "last")
     writer, limits = MessageWriter(_render(as_json, raw, form)), ConsumeLimits(count, timeout)
@@ -93,11 +97,11 @@ def consume(
         click.echo(f"{seen} of {count} messages came", err=True)
 
 
-def _render(as_json: bool, raw: bool, form: str | None) -> Render:
+def _render(as_json: bool, raw: bool, form: bytes | None) -> Render:
     if as_json + raw + (form is not None) > 1:
         raise click.UsageError("give one of --json, --raw and --format")
     if form is not None:
-        return compile_format(form)
+        return compile_format(os.fsdecode(form))
     return as_json_line if as_json else as_body if raw else as_line
 
 

@@ -14,17 +14,24 @@ import threading
 from collections.abc import AsyncIterator
 from typing import IO
 
+from sprocketmq.errors import ConfigError
+
 _CHUNK = 1 << 16
 _AHEAD = 16
+#: A line that has no end would fill the memory; no message is as long as this with its key.
+MAX_LINE_BYTES = 5 * 1024 * 1024
 
 
 async def input_lines(stream: IO[bytes] | None = None) -> AsyncIterator[bytes]:
     """Without their line ends. The last one need not have an end."""
-    rest = b""
+    rest, number = b"", 1
     async for chunk in _chunks(stream or sys.stdin.buffer):
         *whole, rest = (rest + chunk).split(b"\n")
         for line in whole:
             yield line.removesuffix(b"\r")
+        number += len(whole)
+        if len(rest) > MAX_LINE_BYTES:
+            raise ConfigError(f"line {number}: more than {MAX_LINE_BYTES} bytes")
     if rest:
         yield rest.removesuffix(b"\r")
 

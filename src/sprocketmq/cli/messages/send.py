@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncIterator, Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sprocketmq.cli.arguments import Finite, Octets, unescaped
 from sprocketmq.cli.cluster_options import CountCommand, cluster_options, json_option, run_client
 from sprocketmq.cli.completion import TOPIC
 from sprocketmq.cli.messages.input_lines import input_lines
@@ -30,7 +31,7 @@ Make = Callable[[bytes, "str | None"], "Message"]
 
 @click.command(cls=CountCommand)
 @click.argument("topic", type=TOPIC)
-@click.argument("body", required=False)
+@click.argument("body", required=False, type=Octets())
 @click.option(
     "--file",
     "files",
@@ -40,17 +41,18 @@ Make = Callable[[bytes, "str | None"], "Message"]
 )
 @click.option("--tag", help="The message's tag.")
 @click.option("--key", "keys", multiple=True, help="A key to find it by; may be given more than once.")
-@click.option("-K", "--key-delimiter", metavar="TEXT", help="Each line of the input is KEY, TEXT, BODY.")
+@click.option("-K", "--key-delimiter", "delimiter", type=Octets(),
+              help=r"Each line of the input is KEY, TEXT, BODY; `\t` is a tab.")  # fmt: skip
 @click.option("--property", "properties", multiple=True, metavar="KEY=VALUE", help="A property; more than once.")
 @click.option("--delay-level", default=0, type=click.IntRange(0, 18), help="1 (1 s) to 18 (2 h).")
-@click.option("--delay", type=click.FloatRange(0), metavar="SECONDS", help="Deliver it so much later.")
+@click.option("--delay", type=Finite(0), metavar="SECONDS", help="Deliver it so much later.")
 @click.option("--shard", help="Messages with one shard key stay in order.")
 @click.option("-c", "--count", default=1, show_default=True, type=click.IntRange(1), help="Send it so many times.")
 @click.option(
     "--timeout",
     default=10.0,
     show_default=True,
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     metavar="SECONDS",
     help="For each message.",
 )
@@ -58,8 +60,8 @@ Make = Callable[[bytes, "str | None"], "Message"]
 @json_option
 @cluster_options
 def send(
-    options: ClientOptions, topic: str, body: str | None, files: tuple[Path, ...], tag: str | None,
-    keys: tuple[str, ...], key_delimiter: str | None, properties: tuple[str, ...], delay_level: int,
+    options: ClientOptions, topic: str, body: bytes | None, files: tuple[Path, ...], tag: str | None,
+    keys: tuple[str, ...], delimiter: bytes | None, properties: tuple[str, ...], delay_level: int,
     delay: float | None, shard: str | None, count: int, timeout: float, group: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Send BODY to TOPIC. Without a BODY, or with `-`, each line of the input is a message, sent as it comes."""
@@ -70,12 +72,17 @@ def send(
         raise click.BadParameter(fault, param_hint="TOPIC")
     if files and body is not None:
         raise click.UsageError("give a BODY or a --file, not both")
+    is_lines = body in (None, b"-") and not files
+    if count > 1 and is_lines:
+        raise click.UsageError("--count is for a BODY or a --file: each line of the input is sent once")
+    if delimiter is not None and not (is_lines and delimiter):
+        raise click.UsageError("--key-delimiter is a TEXT in the lines of the standard input")
     for file in files:
         if str(file) != "-" and not file.exists():
             raise click.BadParameter(f"File '{file}' does not exist", param_hint="--file")
     how: dict[str, Any] = {
         "tag": tag, "properties": dict(_pair(text) for text in properties), "delay_level": delay_level,
-        "sharding_key": shard, "delay": None if delay is None else timedelta(seconds=delay),
+        "sharding_key": shard, "delay": delay,
     }  # fmt: skip
 
     def make(content: bytes, key: str | None) -> Message:
@@ -83,11 +90,11 @@ def send(
 
         return Message(topic, content, keys=[*keys, *([] if key is None else [key])], **how)
 
-    items = _lines(make, key_delimiter)
-    if body is not None and body != "-":
-        items = _same(make(body.encode(), None), count)
-    elif files:
+    items = _lines(make, None if delimiter is None else unescaped(delimiter))
+    if files:
         items = _files(make, files, count)
+    elif body is not None and not is_lines:
+        items = _same(make, body, count)
     elif sys.stdin.isatty():
         click.echo("one message per line; ^D ends, ^C stops", err=True)
     _send(options, group, topic, items, timeout, as_json)
@@ -110,19 +117,31 @@ def _send(
         click.echo(f"sent {sent.count} messages to {topic}")
 
 
-async def _same(message: Message, count: int) -> AsyncIterator[Item]:
+async def _same(make: Make, body: bytes, count: int) -> AsyncIterator[Item]:
+    message = make(body, None)
     for _ in range(count):
         yield message, ""
 
 
 async def _files(make: Make, files: tuple[Path, ...], count: int) -> AsyncIterator[Item]:
     for file in files:
-        content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        async for message, _ in _same(make(content, None), count):
+        async for message, _ in _same(make, _content(file), count):
             yield message, str(file)
 
 
-async def _lines(make: Make, delimiter: str | None) -> AsyncIterator[Item]:
+def _content(file: Path) -> bytes:
+    """A device has no end, and a body has: no more is read than tells that it is too long."""
+    from sprocketmq.client.message import MAX_BODY_BYTES
+    from sprocketmq.errors import ConfigError
+
+    with sys.stdin.buffer if str(file) == "-" else file.open("rb") as stream:
+        content = stream.read(MAX_BODY_BYTES + 1)
+    if len(content) > MAX_BODY_BYTES:
+        raise ConfigError(f"{file}: more than the {MAX_BODY_BYTES} bytes that a body may have")
+    return content
+
+
+async def _lines(make: Make, delimiter: bytes | None) -> AsyncIterator[Item]:
     """An empty line cannot be a message: RocketMQ has no empty bodies."""
     number = 0
     async for line in input_lines():
@@ -134,15 +153,18 @@ async def _lines(make: Make, delimiter: str | None) -> AsyncIterator[Item]:
             click.echo(f"line {number} has no body and is not sent", err=True)
 
 
-def _split(line: bytes, delimiter: str | None, number: int) -> tuple[str | None, bytes]:
+def _split(line: bytes, delimiter: bytes | None, number: int) -> tuple[str | None, bytes]:
+    from sprocketmq.errors import ConfigError
+
     if delimiter is None or not line:
         return None, line
-    key, found, body = line.partition(delimiter.encode())
+    key, found, body = line.partition(delimiter)
     if not found or not key:
-        from sprocketmq.errors import ConfigError
-
-        raise ConfigError(f"line {number}: no key before {delimiter!r}")
-    return key.decode(errors="replace"), body
+        raise ConfigError(f"line {number}: no key before {os.fsdecode(delimiter)!r}")
+    try:
+        return key.decode(), body
+    except UnicodeDecodeError:
+        raise ConfigError(f"line {number}: the key {key!r:.80} is not UTF-8") from None
 
 
 def _row(receipt: SendReceipt) -> dict[str, Any]:

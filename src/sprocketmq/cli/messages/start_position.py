@@ -9,6 +9,7 @@ TIME            2026-11-15T19:27:02, 15m (ago), or milliseconds since 1970 (a nu
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -36,7 +37,7 @@ def parse_start(text: str) -> Start:
     if text == "last":
         return "last"
     if re.fullmatch(r"-\d+", text):
-        return LastMessages(int(text[1:]))
+        return LastMessages(min(int(text[1:]), sys.maxsize))
     if text.isdecimal() and int(text) < _MILLISECONDS_FROM:
         return int(text)
     try:
@@ -47,8 +48,6 @@ def parse_start(text: str) -> Start:
 
 def group_start(text: str) -> Literal["first", "last"] | datetime:
     """For a group that has consumed nothing yet. It begins at one time or end for all queues."""
-    if text.isdecimal():
-        return parse_time(text)
     start = parse_start(text)
     if isinstance(start, (int, LastMessages)):
         said = f"{text} is for reading without a group; with one: first, last or a time"

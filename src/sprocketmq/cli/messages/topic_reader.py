@@ -17,6 +17,7 @@ from sprocketmq.cli.admin.name_check import known_topic
 from sprocketmq.cli.messages.read_limits import LOOK_S, ConsumeLimits, SendPace
 from sprocketmq.cli.messages.start_position import LastMessages, Start
 from sprocketmq.cli.output.message_writer import MessageWriter
+from sprocketmq.errors import SprocketError
 
 if TYPE_CHECKING:
     from sprocketmq.client.admin import AdminClient
@@ -71,6 +72,9 @@ async def _stretches(admin: AdminClient, reading: Reading) -> list[_Stretch]:
     if not isinstance(reading.start, LastMessages):
         begins = await admin.offsets.preview(reading.topic, reading.start)
     stats = await admin.topics.stats(reading.topic)
+    there = {queue.queue_id for queue in stats}
+    if absent := sorted(reading.queues - there):
+        raise SprocketError(f"{reading.topic} has no queue {absent[0]}: it has {_listed(there)}")
     found = []
     for queue, offset in stats.items():
         if reading.queues and queue.queue_id not in reading.queues:
@@ -79,6 +83,11 @@ async def _stretches(admin: AdminClient, reading: Reading) -> list[_Stretch]:
         begin = end - reading.start.count if isinstance(reading.start, LastMessages) else begins.get(queue, end)
         found.append(_Stretch(queue, min(max(begin, first), end), end))
     return found
+
+
+def _listed(queues: set[int]) -> str:
+    is_row = queues == set(range(len(queues)))
+    return f"0 to {len(queues) - 1}" if is_row and len(queues) > 1 else ", ".join(map(str, sorted(queues))) or "none"
 
 
 async def messages_there(admin: AdminClient, namespace: str, reading: Reading) -> AsyncIterator[ReceivedMessage]:

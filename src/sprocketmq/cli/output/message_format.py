@@ -11,6 +11,7 @@ Nothing is added: a line needs its `\n`.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from datetime import UTC
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sprocketmq.cli.arguments import ESCAPES
 from sprocketmq.cli.output.message_text import body_bytes
 
 if TYPE_CHECKING:
@@ -42,7 +44,6 @@ FIELDS: dict[str, Field] = {
     "d": lambda message: message.stored_at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
 }
 
-_ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
 _PIECE = re.compile(r"%\{([^}]+)\}|%(.?)|\\x([0-9a-fA-F]{2})|\\(.?)|([^%\\]+)", re.DOTALL)
 
 
@@ -59,7 +60,7 @@ def compile_format(text: str) -> Callable[[ReceivedMessage], bytes]:
 def _piece(match: re.Match[str]) -> bytes | Field:
     name, field, code, escape, plain = match.groups()
     if plain is not None:
-        return bytes(plain.encode())
+        return os.fsencode(plain)
     if name is not None:
         return lambda message: message.properties.get(name, "")
     if code is not None:
@@ -68,8 +69,8 @@ def _piece(match: re.Match[str]) -> bytes | Field:
         return b"%"
     if field is not None and field in FIELDS:
         return FIELDS[field]
-    if escape is not None and escape in _ESCAPES:
-        return _ESCAPES[escape]
+    if escape is not None and escape in ESCAPES:
+        return ESCAPES[escape]
     said = f"{match[0]!r} means nothing; `sprocket consume --help` lists the fields"
     raise click.BadParameter(said, param_hint="--format")
 

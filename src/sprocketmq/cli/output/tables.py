@@ -94,10 +94,19 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def _print_lines(
     heads: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], widths: Sequence[int], gap: str
 ) -> None:
-    rule = ["─" * width for width in widths]
+    rule = [_rule() * width for width in widths]
     for number, row in enumerate((*heads, rule, *rows)):
         line = gap.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
         click.echo(bold(line) if number < len(heads) else line)
+
+
+def _rule() -> str:
+    """A line, where the output has one: files and pipes of Windows are often in cp1252."""
+    try:
+        "─".encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return "-"
+    return "─"
 
 
 def bold(text: str) -> str:

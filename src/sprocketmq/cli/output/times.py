@@ -13,12 +13,15 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def parse_time(text: str) -> datetime:
-    """ValueError when it is none of them. The local zone, unless the text names one."""
-    if text.isdecimal():
-        return datetime.fromtimestamp(int(text) / 1000, UTC)
-    if (ago := _AGO.fullmatch(text)) is not None:
-        return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-    return datetime.fromisoformat(text)
+    """ValueError when it is none of them, or no clock shows it. The local zone, unless the text names one."""
+    try:
+        if text.isdecimal():
+            return datetime.fromtimestamp(int(text) / 1000, UTC)
+        if (ago := _AGO.fullmatch(text)) is not None:
+            return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (OverflowError, OSError):
+        raise ValueError(f"no clock shows {text!r}") from None
 
 
 class Moment(click.ParamType[int]):

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 import click
 
+from sprocketmq.cli.arguments import Finite
+
 C = TypeVar("C", bound=Callable[..., object])
 
 EVERY = 2.0
@@ -18,7 +20,7 @@ _HOME_AND_CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 
 def watch_option(command: C) -> C:
     return click.option(
-        "--watch", type=click.FloatRange(0.2), is_flag=False, flag_value=EVERY, metavar="[SECONDS]",
+        "--watch", type=Finite(0.2), is_flag=False, flag_value=EVERY, metavar="[SECONDS]",
         help=f"Again and again, until ^C; every {EVERY:g} seconds unless you say.",
     )(command)  # fmt: skip
 

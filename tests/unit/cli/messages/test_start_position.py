@@ -20,12 +20,13 @@ def test_where_reading_begins() -> None:
 
 def test_a_group_begins_at_an_end_or_a_time() -> None:
     assert group_start("last") == "last"
-    assert group_start("1000") == datetime.fromtimestamp(1, UTC)
-    with pytest.raises(click.BadParameter):
-        group_start("-10")
+    assert group_start("1700000000000") == datetime.fromtimestamp(1_700_000_000, UTC)
+    for offset in ("-10", "10"):
+        with pytest.raises(click.BadParameter, match="without a group"):
+            group_start(offset)
 
 
-@pytest.mark.parametrize("text", ["whenever", "", "--1"])
+@pytest.mark.parametrize("text", ["whenever", "", "--1", "9" * 20, "99999999999d", "0001-01-01T00:00:00+14:00"])
 def test_neither(text: str) -> None:
     with pytest.raises(click.BadParameter):
         parse_start(text)
