@@ -13,13 +13,16 @@ dashboard  starlette, jinja2,  the console: `sprocket dashboard`, and beside `sp
 certs      cryptography        `sprocket certs`: certificates for development
 
     MissingExtra: the command sprocket needs click: pip install 'sprocketmq[cli]'
+
+What no package brings is Linux: servers and stores ask for it at their entrances.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 
-from sprocketmq.errors import MissingExtra
+from sprocketmq.errors import ConfigError, MissingExtra
 
 
 def hint(what: str, package: str, extra: str) -> str:
@@ -30,3 +33,9 @@ def need(what: str, package: str, extra: str) -> None:
     """Nothing when the package is there; else MissingExtra. For entrances: what lies behind them just imports."""
     if find_spec(package) is None:
         raise MissingExtra(hint(what, package, extra))
+
+
+def need_linux(what: str) -> None:
+    """Elsewhere it would end at the first call that the system lacks, in the middle of a file."""
+    if sys.platform != "linux":
+        raise ConfigError(f"{what} needs Linux; clients, and commands that ask a cluster, run everywhere")

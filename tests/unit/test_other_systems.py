@@ -74,6 +74,22 @@ with PullConsumer("g", sys.argv[1], settings=PullSettings(consume_from="first"))
         break
 """
 
+SERVERS = """
+import contextlib
+from sprocketmq.cli.main import run
+from sprocketmq.errors import ConfigError
+for system in ("win32", "darwin"):
+    sys.platform = system
+    for command in ("up", "broker", "nameserver", "controller", "dashboard", "store"):
+        sys.argv[1:] = [command]
+        with contextlib.suppress(SystemExit):
+            run()
+    try:
+        from sprocketmq.testing import EmbeddedCluster
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+"""
+
 COMMAND = """
 from sprocketmq.cli.main import run
 sys.argv[1:] = ["topic", "list", "--nameserver", sys.argv[1]]
@@ -93,12 +109,16 @@ def cluster() -> Iterator[EmbeddedCluster]:
 
 
 def run(program: str, *arguments: object) -> str:
-    child = subprocess.run(
-        [sys.executable, "-c", WITHOUT_UNIX + program, *map(str, arguments)],
-        capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONUTF8": "1"},
-    )  # fmt: skip
+    child = ended(program, *arguments)
     assert child.returncode == 0, child.stderr
     return child.stdout
+
+
+def ended(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT_UNIX + program, *map(str, arguments)],
+        capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONUTF8": "1"}, check=False,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("program", [ASYNC, THREADS], ids=["asyncio", "threads"])
@@ -110,6 +130,12 @@ def test_a_command_asks_the_cluster(cluster: EmbeddedCluster) -> None:
     with Producer("g", cluster.nameserver) as producer:
         producer.send(Message("seen-by-a-command", b"one"))
     assert "seen-by-a-command" in run(COMMAND, cluster.nameserver)
+
+
+def test_servers_and_stores_say_in_one_line_that_they_need_linux() -> None:
+    said = ended(SERVERS).stderr.splitlines()
+    assert len(said) == 2 * 7, said
+    assert all("needs Linux" in line for line in said), said
 
 
 def test_the_plugin_disturbs_no_test_run(cluster: EmbeddedCluster, tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ COMMANDS = {
     "version": ("version", "version", "Version, and whether the hot modules are compiled."),
 }
 
+#: Servers, and what looks into their files; `broker` asks for itself, for its commands do not need it.
+LINUX_ONLY = frozenset({"up", "nameserver", "controller", "dashboard", "store"})
 
 #: click calls a number with bounds a "range".
 _NO_NUMBER = re.compile(r"is not a valid (integer|float)(?: range)?")
@@ -68,6 +70,10 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in LINUX_ONLY:
+            from sprocketmq.extras import need_linux
+
+            need_linux(f"sprocket {cmd_name}")
         module, attribute, _ = COMMANDS[cmd_name]
         found = getattr(import_module(f"sprocketmq.cli.{module}"), attribute)
         assert isinstance(found, click.Command)

@@ -22,6 +22,9 @@ __all__ = ["EmbeddedCluster", "FaultyCluster"]
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sprocketmq.extras import need_linux
+
+    need_linux("a broker in the test process")
     return getattr(import_module(_HOMES[name]), name)
 
 

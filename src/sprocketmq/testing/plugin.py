@@ -67,7 +67,7 @@ def rocketmq(
     _rocketmq_clusters: dict[Entries, EmbeddedCluster],
 ) -> EmbeddedCluster:
     """A nameserver and a broker inside the test process; `rocketmq.nameserver` is where clients connect."""
-    from sprocketmq.testing.cluster import EmbeddedCluster
+    from sprocketmq.testing import EmbeddedCluster
 
     entries: Entries = getattr(request, "param", ())
     if entries not in _rocketmq_clusters:

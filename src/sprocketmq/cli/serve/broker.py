@@ -8,6 +8,7 @@ import click
 
 from sprocketmq.cli.admin import broker as broker_admin
 from sprocketmq.cli.serve.ports import PORT
+from sprocketmq.extras import need_linux
 
 
 @click.group(invoke_without_command=True)
@@ -29,6 +30,7 @@ def broker(
 
 
 def _run(file: Path | None, options: list[str]) -> None:
+    need_linux("a broker")
     from sprocketmq.broker.broker import Broker
     from sprocketmq.broker.config import BrokerConfig
     from sprocketmq.cli.serve.serving import serve, start_logging
