@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from sprocketmq.client.setting_check import check_settings
 from sprocketmq.protocol.allocation import AVERAGELY, Allocation
 
 KIB = 1024
@@ -23,6 +24,9 @@ class FlowLimits:
     """Bytes."""
     span: int = 2000
     """Between the oldest and the newest unsettled offset; only where order is free."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,9 @@ class ConsumerSettings:
     stop_timeout: float = 10.0
     """Seconds for handlers that run when the consumer stops, and for its last commit."""
 
+    def __post_init__(self) -> None:
+        check_settings(self)
+
 
 @dataclass(frozen=True, slots=True)
 class PullSettings:
@@ -96,3 +103,6 @@ class PullSettings:
     """Seconds to wait after a pull that failed."""
     range_retries: int = 5
     """Further tries of a pull of `read_range` that failed."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)

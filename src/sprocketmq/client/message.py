@@ -93,7 +93,7 @@ class Message:
         if deliver_at is not None:
             check_type("deliver_at", deliver_at, (datetime,))
         if flag is not _ZERO:
-            check_type("flag", flag, (int,))
+            check_flag(flag)
         self.topic = topic
         self.body = body
         self.tag = tag
@@ -216,6 +216,12 @@ def check_level(level: Any) -> None:
     check_type("delay_level", level, (int,))
     if not 0 <= level <= MAX_DELAY_LEVEL:
         raise InvalidMessage(f"delay_level is 1 to {MAX_DELAY_LEVEL}, not {level}; delay takes any time")
+
+
+def check_flag(flag: Any) -> None:
+    check_type("flag", flag, (int,))
+    if not -(2**31) <= flag < 2**31:
+        raise InvalidMessage(f"flag is a number of 32 bits, not {flag}")
 
 
 def checked_delay(delay: Any) -> timedelta:

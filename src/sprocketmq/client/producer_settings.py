@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sprocketmq.client.message import MAX_BODY_BYTES
+from sprocketmq.client.setting_check import check_settings
 
 KIB = 1024
 MIB = 1024 * KIB
-
-Compression = Literal["zlib", "lz4", "zstd", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,9 @@ class Batching:
     delivery_timeout: float = 30.0
     """Seconds from the beginning of a batch after which it fails, whatever has been tried by then."""
 
+    def __post_init__(self) -> None:
+        check_settings(self)
+
 
 @dataclass(frozen=True, slots=True)
 class ProducerSettings:
@@ -47,7 +49,7 @@ class ProducerSettings:
     """Try again as well when the message was stored less safely than the broker is set to promise."""
     compress_over: int = 4096
     """Bodies of so many bytes are compressed."""
-    compression: Compression = "zlib"
+    compression: Literal["zlib", "lz4", "zstd", "none"] = "zlib"
     """How: `none` leaves all bodies as they are. Consumers find out by themselves."""
     compress_level: int = 5
     """How hard the compression tries."""
@@ -61,3 +63,6 @@ class ProducerSettings:
     """Single sends that may be under way at once; further ones wait."""
     batching: Batching = Batching()
     """Of `submit`, `enqueue` and `enqueue_all`."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)

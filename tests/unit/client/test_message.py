@@ -50,6 +50,7 @@ def test_delays() -> None:
         {"tag": "a\x02"},
         {"keys": ["a\x01"]},
         {"sharding_key": "a\x02"},
+        {"flag": 2**31},
         {"delay_level": 1, "delay": timedelta(seconds=1)},
     ],
 )
