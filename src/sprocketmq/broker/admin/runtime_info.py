@@ -72,6 +72,7 @@ class FigureProcessors:
             "brokerActive": "true" if self._store.failure is None else "false",
             "brokerVersion": str(VERSION),
             "brokerVersionDesc": VERSION_NAME,
+            "brokerImplementation": "SprocketMQ",  # tools take the version for Apache's, and people should not
             "startAcceptSendRequestTimeStamp": str(self._settings.current.start_accept_send_request_time_stamp),
         }
 

@@ -10,6 +10,7 @@ from sprocketmq.cli.output.tables import Ratio, moment, number
 
 def summary(figures: Mapping[str, str]) -> dict[str, Any]:
     """A figure that the broker does not tell is None."""
+    from sprocketmq.client.admin.brokers import version_of
 
     def value(key: str) -> Any:
         text = figures.get(key, "").split(" ")[0]  # rates are three averages; the first is of the last seconds
@@ -18,7 +19,7 @@ def summary(figures: Mapping[str, str]) -> dict[str, Any]:
     started, disk = value("bootTimestamp"), value("commitLogDiskRatio")
     first, end = value("commitLogMinOffset"), value("commitLogMaxOffset")
     return {
-        "version": figures.get("brokerVersionDesc"),
+        "version": version_of(figures),
         "active": figures.get("brokerActive", "true") == "true",
         "started": moment(started) if isinstance(started, int) else None,
         "in_per_second": value("putTps"),

@@ -16,6 +16,12 @@ from sprocketmq.protocol.bodies.ha import EpochEntryCache, HARuntimeInfo
 from sprocketmq.protocol.fields import Long, wire
 
 
+def version_of(runtime: Mapping[str, str]) -> str | None:
+    """The version of RocketMQ that a broker is like, and what it is when it is not Apache's."""
+    version, kind = runtime.get("brokerVersionDesc"), runtime.get("brokerImplementation")
+    return f"{version} ({kind})" if version and kind else version
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
     """One broker, master or slave. `runtime` is empty when it does not answer; `error` then says why.
@@ -33,7 +39,7 @@ class BrokerStatus:
 
     @property
     def version(self) -> str:
-        return self.runtime.get("brokerVersionDesc", "?")
+        return version_of(self.runtime) or "?"
 
     @property
     def is_master(self) -> bool:

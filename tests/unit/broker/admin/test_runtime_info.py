@@ -41,6 +41,7 @@ async def test_all_keys_are_there(caller: Caller, broker: Broker, clock: FakeClo
     found = await figures(caller)
     assert set(_KEYS.split()) <= set(found)
     assert found["getTransferedTps"] == found["getTransferredTps"]  # RocketMQ 4 spells it so
+    assert found["brokerImplementation"] == "SprocketMQ"
     assert found["runtime"] == "[ 0 days, 1 hours, 1 minutes, 1 seconds ]"
     assert found["earliestMessageTimeStamp"] == str(START_MS)
     assert found["commitLogMaxOffset"] == str(broker.store.log.max_offset)

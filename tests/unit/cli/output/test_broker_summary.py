@@ -13,6 +13,13 @@ def test_what_a_person_looks_for() -> None:
     assert row["started"].year == 2023
 
 
+def test_who_is_not_apaches() -> None:
+    """The version alone would not tell: tools look at it, and ours is that of the RocketMQ it is like."""
+    assert summary({"brokerVersionDesc": "V5_3_3"})["version"] == "V5_3_3"
+    ours = {"brokerVersionDesc": "V5_3_3", "brokerImplementation": "SprocketMQ"}
+    assert summary(ours)["version"] == "V5_3_3 (SprocketMQ)"
+
+
 def test_a_broker_that_tells_little() -> None:
     row = summary({})
     assert row["log_bytes"] is None
