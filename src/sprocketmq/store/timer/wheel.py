@@ -51,7 +51,7 @@ class TimerWheel:
     def knows(self, time_ms: int) -> bool:
         """Whether there was ever a timer for this time, as far as a later turn has not taken its slot."""
         time = time_ms // self._precision_ms
-        return SLOT.unpack(self._file.read(self._at(time), SLOT_SIZE))[0] == time
+        return bool(SLOT.unpack(self._file.read(self._at(time), SLOT_SIZE))[0] == time)
 
     def put(self, slot: Slot) -> None:
         self._file.write(self._at(slot.time), SLOT.pack(*slot))
