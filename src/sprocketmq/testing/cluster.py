@@ -12,11 +12,14 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from sprocketmq.broker.broker import Broker
-from sprocketmq.config import from_properties, settings_of
+from sprocketmq.broker.config import BrokerConfig
+from sprocketmq.config import from_properties, settings_of, unknown_keys
+from sprocketmq.errors import ConfigError
 from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.server import Nameserver
 from sprocketmq.remoting.loop import loop_factory
 from sprocketmq.remoting.tls import TlsConfig
+from sprocketmq.store.config import StoreConfig
 
 T = TypeVar("T")
 
@@ -30,6 +33,18 @@ SMALL: Mapping[str, str] = {
 }
 
 
+def _known(conf: Mapping[str, str]) -> Mapping[str, str]:
+    """A key that means nothing would leave a test without the broker that it is about."""
+    tables = (BrokerConfig, StoreConfig)
+    if unknown := unknown_keys(conf, *tables):
+        from difflib import get_close_matches
+
+        near = get_close_matches(unknown[0], [key for table in tables for key in settings_of(table)], 1, 0.7)
+        meant = f": did you mean {near[0]}?" if near else ""
+        raise ConfigError(f"{unknown[0]} is no key of a broker.conf{meant}")
+    return conf
+
+
 class EmbeddedCluster:
     """Runs between `start` and `stop`. `conf` overrides any key of a broker.conf.
 
@@ -41,7 +56,7 @@ class EmbeddedCluster:
 
     def __init__(self, directory: Path | None = None, conf: Mapping[str, str] | None = None) -> None:
         self._given = directory
-        self._conf = {**SMALL, **(conf or {})}
+        self._conf = {**SMALL, **_known(conf or {})}
         self._directory = directory
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None

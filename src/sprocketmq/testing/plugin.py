@@ -43,7 +43,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _entries(item: pytest.Item) -> Entries:
-    given = [mark.kwargs for mark in reversed(list(item.iter_markers(MARKER)))]
+    marks = list(item.iter_markers(MARKER))
+    if any(mark.args for mark in marks):
+        raise pytest.UsageError(f"{item.nodeid}: {MARKER} takes entries of broker.conf by name: KEY=VALUE")
+    given = [mark.kwargs for mark in reversed(marks)]
     merged = {key: _text(value) for kwargs in given for key, value in kwargs.items()}
     return tuple(sorted(merged.items()))
 

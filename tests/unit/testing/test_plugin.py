@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -96,3 +97,36 @@ def test_a_slow_disk(rocketmq_faults: FaultyCluster, rocketmq_topic: str) -> Non
         began = time.monotonic()
         producer.send(Message(rocketmq_topic, b"slow"), timeout=60)
         assert time.monotonic() - began >= 0.5
+
+
+WRONG = """
+import pytest
+
+@pytest.mark.rocketmq({})
+def test_it(rocketmq): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [
+        ("flushDiskTyp='SYNC_FLUSH'", "flushDiskTyp is no key of a broker.conf: did you mean flushDiskType?"),
+        ("'SYNC_FLUSH'", "rocketmq takes entries of broker.conf by name"),
+    ],
+)
+def test_a_marker_that_means_nothing_is_an_error(tmp_path: Path, marker: str, said: str) -> None:
+    (tmp_path / "test_it.py").write_text(WRONG.format(marker))
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        str(tmp_path),
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert said in done.stdout + done.stderr
