@@ -56,7 +56,11 @@ def translate(task: Task, name: str, words: list[str]) -> list[str]:
         value = attached or (words.pop(0) if words else "")
         if not value:
             raise ConfigError(f"mqadmin {name}: {given} needs a value")
-        _place(meaning, value.strip(), places, options)
+        try:
+            _place(meaning, value.strip(), places, options)
+        except ConfigError as error:
+            raise ConfigError(f"mqadmin {name}: {given}: {error}") from None
+    _check_places(task, name, places)
     return [*_command(task, places), *options, *own, *(["--", *_ordered(places)] if places else [])]
 
 
@@ -65,8 +69,24 @@ def _place(meaning: Word | Option | Switch | Ignored, value: str, places: dict[i
         places[meaning.at] = meaning.convert(value)
     elif isinstance(meaning, Option):
         options += [f"{meaning.name}={meaning.convert(value)}"]
-    elif isinstance(meaning, Switch) and value.lower() == meaning.on:
-        options += [meaning.name]
+    elif isinstance(meaning, Switch):
+        options += _switched(meaning, value)
+
+
+def _switched(switch: Switch, value: str) -> list[str]:
+    """A word that is neither of the two would choose one of them in silence: a policy that denies would allow."""
+    if value.lower() == switch.on.lower():
+        return [switch.name]
+    if value.lower() != switch.off.lower():
+        raise ConfigError(f"{value!r} is neither {switch.on} nor {switch.off}")
+    return [] if switch.otherwise is None else [switch.otherwise]
+
+
+def _check_places(task: Task, name: str, places: dict[int, str]) -> None:
+    """The words behind one that is missing would take its place."""
+    for (letter, long), meaning in task.options.items():
+        if isinstance(meaning, Word) and meaning.at not in places and any(at > meaning.at for at in places):
+            raise ConfigError(f"mqadmin {name}: -{letter} --{long} is missing")
 
 
 def _command(task: Task, places: dict[int, str]) -> list[str]:

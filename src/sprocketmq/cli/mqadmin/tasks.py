@@ -4,7 +4,8 @@ An option of mqadmin is written as its letter and its long name. It becomes, in 
 
     Word(n)         the n-th word behind the command
     Option(name)    an option with the same value
-    Switch(name)    a flag, given when the value is `true`; Switch(name, on="false") when it is `false`
+    Switch(name)    a flag, given when the value is `true` and not when it is `false`; `on` and `off` are other words
+                    for the two, however they are capitalised
     Flag(name)      a flag without a value in both
     Ignored         something that has no meaning here
 """
@@ -55,6 +56,8 @@ class Option:
 class Switch:
     name: str
     on: str = "true"
+    off: str = "false"
+    otherwise: str | None = None  # a flag for `off`
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +112,13 @@ TASKS: Mapping[str, Task] = {
     "consumerConnection": Task(("group", "members"), {("g", "consumerGroup"): Word(0), _BROKER: Ignored()}),
     "updateSubGroup": Task(("group", "create"), {
         _GROUP: Word(0), _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
-        ("s", "consumeEnable"): Switch("--disabled", on="false"),
-        ("d", "consumeBroadcastEnable"): Switch("--no-broadcast", on="false"),
+        ("s", "consumeEnable"): Switch("--disabled", on="false", off="true"),
+        ("d", "consumeBroadcastEnable"): Switch("--no-broadcast", on="false", off="true"),
         ("q", "retryQueueNums"): Option("--retry-queues"), ("r", "retryMaxTimes"): Option("--retries"),
         ("m", "consumeFromMinEnable"): Ignored(), ("i", "brokerId"): Ignored(),
     }),
     "deleteSubGroup": Task(("group", "delete"), {
-        _GROUP: Word(0), _CLUSTER: Ignored(), _BROKER: Ignored(), ("r", "removeOffset"): Switch("--clean-offsets"),
+        _GROUP: Word(0), _CLUSTER: Ignored(), ("r", "removeOffset"): Switch("--clean-offsets"),
     }, ("--yes",)),
     "resetOffsetByTime": Task(("offset", "reset"), {
         ("g", "group"): Word(0), _TOPIC: Word(1), ("s", "timestamp"): Option("--to-time", mqadmin_time),
@@ -160,21 +163,32 @@ TASKS: Mapping[str, Task] = {
     }),
     "createUser": Task(("user", "add"), {
         ("u", "username"): Word(0), ("p", "password"): Option("--password"),
-        ("t", "userType"): Switch("--super", on="Super"), _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
+        ("t", "userType"): Switch("--super", on="Super", off="Normal"),
+        _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
     }),
     "deleteUser": Task(("user", "remove"), {
         ("u", "username"): Word(0), _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
     }, ("--yes",)),
-    "listUser": Task(("user", "list"), {("f", "filter"): Word(0), _CLUSTER: Ignored(), _BROKER: Option("--broker")}),
-    "getUser": Task(("user", "list"), {("u", "username"): Word(0), _CLUSTER: Ignored(), _BROKER: Option("--broker")}),
+    "updateUser": Task(("user", "change"), {
+        ("u", "username"): Word(0), ("p", "password"): Option("--password"),
+        ("t", "userType"): Switch("--super", on="Super", off="Normal", otherwise="--normal"),
+        ("s", "userStatus"): Switch("--enable", on="enable", off="disable", otherwise="--disable"),
+        _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
+    }),
+    "listUser": Task(("user", "list"), {
+        ("f", "filter"): Word(0), _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
+    }),
+    "getUser": Task(("user", "list"), {
+        ("u", "username"): Word(0), _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
+    }),
     "createAcl": Task(("acl", "add"), {
         ("s", "subject"): Word(0, user_of), ("r", "resources"): Word(1), ("a", "actions"): Word(2),
-        ("d", "decision"): Switch("--deny", on="Deny"), ("i", "sourceIp"): Option("--from"),
+        ("d", "decision"): Switch("--deny", on="Deny", off="Allow"), ("i", "sourceIp"): Option("--from"),
         _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
     }),
     "updateAcl": Task(("acl", "change"), {
         ("s", "subject"): Word(0, user_of), ("r", "resources"): Word(1), ("a", "actions"): Word(2),
-        ("d", "decision"): Switch("--deny", on="Deny"), ("i", "sourceIp"): Option("--from"),
+        ("d", "decision"): Switch("--deny", on="Deny", off="Allow"), ("i", "sourceIp"): Option("--from"),
         _CLUSTER: Option("--cluster"), _BROKER: Option("--broker"),
     }),
     "deleteAcl": Task(("acl", "remove"), {
@@ -188,10 +202,10 @@ TASKS: Mapping[str, Task] = {
     "getAcl": Task(("acl", "list"), {
         ("s", "subject"): Word(0, user_of), _CLUSTER: Ignored(), _BROKER: Option("--broker"),
     }),
-    "brokerStatus": Task(("broker", "status"), {_BROKER: Word(0), _CLUSTER: Ignored()}, ("--all",)),
-    "getBrokerConfig": Task(("broker", "config"), {_BROKER: Word(0), _CLUSTER: Ignored()}),
+    "brokerStatus": Task(("broker", "status"), {_BROKER: Word(0)}, ("--all",)),
+    "getBrokerConfig": Task(("broker", "config"), {_BROKER: Word(0)}),
     "updateBrokerConfig": Task(("broker", "config"), {
-        _BROKER: Word(0), ("k", "key"): Word(1), ("v", "value"): Word(2), _CLUSTER: Ignored(),
+        _BROKER: Word(0), ("k", "key"): Word(1), ("v", "value"): Word(2),
     }),
     "producer": Task(("broker", "producers"), {("b", "broker"): Word(0)}),
     "wipeWritePerm": Task(("broker", "writing"), {("b", "brokerName"): Word(0)}, ("--forbid",)),

@@ -44,6 +44,11 @@ def test_every_option_exists_in_our_command(name: str) -> None:
         ("updateSubGroup -g g -s false -d true", "group create --disabled -- g"),
         ("resetOffsetByTime -t o -g g -s 1700000000000", "offset reset --yes --to-time=1700000000000 -- g o"),
         ("updateBrokerConfig -b h:1 -k a -v b", "broker config -- h:1 a b"),
+        ("createAcl -s User:a -r Topic:t -a Pub -d Deny", "acl add --deny -- a Topic:t Pub"),
+        ("createAcl -s User:a -r Topic:t -a Pub -d ALLOW", "acl add -- a Topic:t Pub"),
+        ("createUser -u a -p b -t Super", "user add --password=b --super -- a"),
+        ("updateUser -u a -t Normal -s disable", "user change --normal --disable -- a"),
+        ("listUser -c one", "user list --cluster=one"),
         ("clusterList -m", "cluster"),
         ("topicStatus -t o -- --json", "topic status --json -- o"),
     ],
@@ -53,10 +58,22 @@ def test_words(line: str, ours: str) -> None:
     assert " ".join(translate(TASKS[name], name, words)) == ours
 
 
-@pytest.mark.parametrize("line", ["topicRoute -x y", "topicRoute orders", "topicRoute -t"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "topicRoute -x y",
+        "topicRoute orders",
+        "topicRoute -t",
+        "createAcl -s User:a -r Topic:t -a Pub -d Denny",
+        "updateSubGroup -g g -s no",
+        "updateBrokerConfig -k a -v b",
+        "updateBrokerConfig -c one -k a -v b",
+        "deleteSubGroup -b h:1 -g g",
+    ],
+)
 def test_what_is_not_understood(line: str) -> None:
     name, *words = line.split()
-    with pytest.raises(ConfigError, match="mqadmin topicRoute"):
+    with pytest.raises(ConfigError, match=f"mqadmin {name}"):
         translate(TASKS[name], name, words)
 
 
