@@ -62,6 +62,7 @@ _SECONDS_IN_TURN = 5000
 QUEUE = 0
 _AFTER_REFUSAL_MS = 1000
 _UNREADABLE_MS = 50
+_LOOK_MS = 3_600_000
 _ENQUEUED, _DEQUEUED = "timers enqueued", "timers dequeued"
 
 
@@ -143,6 +144,21 @@ class Timer:
             "timerDequeueTps": str(self._stats.tps_of_part(_DEQUEUED)),
         }
 
+    def waiting_ms(self) -> int:
+        """How old the oldest message is that is not in the wheel yet; 0 when all are."""
+        if self._queue_offset >= self._store.max_offset(TIMER_TOPIC, QUEUE):
+            return 0
+        stored = self._store.reader.message_store_timestamp(TIMER_TOPIC, QUEUE, self._queue_offset)
+        return max(self._clock.now_ms() - stored, 0) if stored >= 0 else 0
+
+    def overdue(self) -> int:
+        """Timers whose time has come and that are not delivered; of an hour at most, for every second is looked at."""
+        if not self._waits:
+            return 0
+        end = min(self._whole(self._clock.now_ms()), self.read_time + _LOOK_MS)
+        wheel = self._open().wheel
+        return sum(max(wheel.get(time).number, 0) for time in range(self.read_time, end, self._precision))
+
     def _open(self) -> OpenTimers:
         if self.files.opened is not None:
             return self.files.opened
@@ -209,6 +225,7 @@ class Timer:
         self._resting += -1 if deletes else 1
         self._latest = max(self._latest, time)
         self.enqueued.count += 1
+        self._stats.special.timers_in[properties.get(REAL_TOPIC, "")] += 1
         if not deletes:
             self.resting.add(properties.get(REAL_TOPIC, ""), 1)
         return True
@@ -319,6 +336,7 @@ class Timer:
         if dealt:
             self._resting -= -1 if unit.magic & DELETE else 1
             self.dequeued.count += 1
+            self._stats.special.timers_out[properties.get(REAL_TOPIC, "")] += 1
             if not unit.magic & DELETE:
                 self.resting.add(properties.get(REAL_TOPIC, ""), -1)
         return dealt

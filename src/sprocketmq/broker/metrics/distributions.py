@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sprocketmq.broker.metrics.counter import SMALL_BYTES
+from sprocketmq.broker.metrics.put_labels import put_labels
 from sprocketmq.broker.metrics.special_message_counts import Creations
 from sprocketmq.broker.metrics.stats import QueueCounters, Stats
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.metrics.exposition import HISTOGRAM, Metric, in_unit
-from sprocketmq.protocol.names import is_system_topic
 from sprocketmq.remoting.answer_times import BOUNDS_MS, UNKNOWN, AnswerTimes
 
 _SIZES = (SMALL_BYTES, 4 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20)
@@ -38,8 +38,7 @@ class Distributions:
         metric = Metric("rocketmq_message_size", HISTOGRAM, "Bytes of messages that were put.")
         for topic, put in self._stats.puts.items():
             if put.count:
-                labels = {"topic": topic, "message_type": "normal", "is_system": _flag(is_system_topic(topic))}
-                metric.add_histogram(_SIZES, _counts(put), put.size, **labels)
+                metric.add_histogram(_SIZES, _counts(put), put.size, **put_labels(topic))
         return metric
 
     def _latency(self) -> Metric:

@@ -10,6 +10,7 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from sprocketmq.broker.metrics.put_labels import put_labels
 from sprocketmq.broker.tables.offsets import SEPARATOR
 from sprocketmq.codes import LanguageCode
 from sprocketmq.metrics.errors import errors_logged
@@ -56,7 +57,7 @@ class Metrics:
 
     def _traffic(self) -> Iterator[Metric]:
         stats = self._broker.stats
-        yield from _pair("in", ((_topic_labels(topic), c.count, c.size) for topic, c in stats.puts.items()))
+        yield from _pair("in", ((put_labels(topic), c.count, c.size) for topic, c in stats.puts.items()))
         yield from _pair("out", ((_group_labels(key), c.count, c.size) for key, c in stats.gets.items()))
 
     def _connections(self) -> Iterator[Metric]:
@@ -146,10 +147,6 @@ def _pair(way: str, figures: Iterable[tuple[Labels, int, int]]) -> Iterator[Metr
         messages.add(count, **labels)
         throughput.add(size, **labels)
     yield from (messages, throughput)
-
-
-def _topic_labels(topic: str) -> Labels:
-    return {"topic": topic, "message_type": "normal", "is_system": "true" if is_system_topic(topic) else "false"}
 
 
 def _group_labels(key: str) -> Labels:

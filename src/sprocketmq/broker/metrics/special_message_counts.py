@@ -22,6 +22,7 @@ class SpecialMessageCounts:
     committed, rolled_back    transactions by topic
     finish_ms                 from a half message to its end, by topic
     delay_seconds             how long delayed and timed messages rested, by topic
+    timers_in, timers_out     put into the wheel and taken out of it, by topic
     revive_in, revive_out     records of the revive log that were read and written, by kind
     revive_retries            messages that POP gave back, by (topic, group)
     topic_ms, group_ms        how long topics and groups took to be made, by (success or failure, is a system's)
@@ -32,6 +33,8 @@ class SpecialMessageCounts:
         self.rolled_back: Tally[str] = Tally()
         self.finish_ms: dict[str, Histogram] = {}
         self.delay_seconds: dict[str, Histogram] = {}
+        self.timers_in: Tally[str] = Tally()
+        self.timers_out: Tally[str] = Tally()
         self.revive_in: Tally[str] = Tally()
         self.revive_out: Tally[str] = Tally()
         self.revive_retries: Tally[tuple[str, str]] = Tally()
@@ -60,7 +63,7 @@ class SpecialMessageCounts:
 
     def forget_topic(self, topic: str) -> None:
         """A topic that is gone leaves no labels behind."""
-        for counts in (self.committed, self.rolled_back):
+        for counts in (self.committed, self.rolled_back, self.timers_in, self.timers_out):
             counts.pop(topic, None)
         for histograms in (self.finish_ms, self.delay_seconds):
             histograms.pop(topic, None)

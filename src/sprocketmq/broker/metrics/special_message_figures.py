@@ -49,13 +49,17 @@ class SpecialMessageFigures:
         late_ms = 1000 * int(figures["timerReadBehind"])
         latency = Metric("rocketmq_timer_dequeue_latency", GAUGE, "How late deliveries are.").add(late_ms, **_MEDIUM)
         yield from (latency, in_unit(latency, "milliseconds"))
-        timing = timer.resting.counts
-        yield _by_topic("rocketmq_timing_messages", GAUGE, "Timers that rest.", timing)
-        yield Metric("rocketmq_timer_enqueue_total", COUNTER, "Timers put into the wheel.").add(timer.enqueued.count)
-        yield Metric("rocketmq_timer_dequeue_total", COUNTER, "Timers taken out of it.").add(timer.dequeued.count)
+        oldest = Metric("rocketmq_timer_enqueue_latency", GAUGE, "Age of the oldest that is not in the wheel yet.")
+        yield from (oldest.add(timer.waiting_ms(), **_MEDIUM), in_unit(oldest, "milliseconds"))
+        overdue = Metric("rocketmq_timer_dequeue_lag", GAUGE, "Timers whose time has come and that are not delivered.")
+        yield overdue.add(timer.overdue(), **_MEDIUM)
+        counts, resting = self._stats.special, timer.resting.counts
+        yield _by_topic("rocketmq_timing_messages", GAUGE, "Timers that rest.", resting, **_MEDIUM)
+        yield _by_topic("rocketmq_timer_enqueue_total", COUNTER, "Put into the wheel.", counts.timers_in, **_MEDIUM)
+        yield _by_topic("rocketmq_timer_dequeue_total", COUNTER, "Taken out of it.", counts.timers_out, **_MEDIUM)
         yield from _histograms(
-            "rocketmq_delay_message_latency", "seconds", "How long delayed messages rested.",
-            self._stats.special.delay_seconds,
+            "rocketmq_delay_message_latency", "seconds", "How long delayed messages rested.", counts.delay_seconds,
+            **_MEDIUM,
         )  # fmt: skip
 
     def _pop(self) -> Iterator[Metric]:
@@ -76,19 +80,20 @@ class SpecialMessageFigures:
             waiting += count
             lag.add(count, queue_id=str(number))
             latency.add(late_ms, queue_id=str(number))
-        yield from (lag, latency, in_unit(latency, "milliseconds"))
+        # a count that RocketMQ's exporter takes for a time
+        yield from (lag, in_unit(lag, "milliseconds"), latency, in_unit(latency, "milliseconds"))
         yield Metric("rocketmq_pop_checkpoint_buffer_size", GAUGE, "Check points in memory.").add(waiting)
 
 
-def _by_topic(name: str, kind: str, text: str, counts: Mapping[str, int]) -> Metric:
+def _by_topic(name: str, kind: str, text: str, counts: Mapping[str, int], **labels: str) -> Metric:
     metric = Metric(name, kind, text)
     for topic, count in counts.items():
-        metric.add(count, topic=topic, is_system="true" if is_system_topic(topic) else "false")
+        metric.add(count, topic=topic, is_system="true" if is_system_topic(topic) else "false", **labels)
     return metric
 
 
-def _histograms(name: str, unit: str, text: str, tables: Mapping[str, Histogram]) -> Iterator[Metric]:
+def _histograms(name: str, unit: str, text: str, tables: Mapping[str, Histogram], **labels: str) -> Iterator[Metric]:
     metric = Metric(name, HISTOGRAM, text)
     for topic, found in tables.items():
-        metric.add_histogram(found.bounds, found.counts, found.total, topic=topic)
+        metric.add_histogram(found.bounds, found.counts, found.total, topic=topic, **labels)
     yield from (metric, in_unit(metric, unit))

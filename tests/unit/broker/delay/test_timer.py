@@ -164,6 +164,25 @@ async def test_timers_whose_files_were_damaged_after_a_clean_stop_come(
     assert any(record.getMessage().startswith("timers damaged") for record in caplog.records)
 
 
+async def test_how_far_it_is_behind(start_broker: StartBroker, clock: FakeClock) -> None:
+    """With messages that are not in the wheel, and with timers whose time has come."""
+    broker = await start_broker()
+    timer, caller = broker.kinds.timer, Caller(broker)
+    for seconds in ("2", "3", "60"):
+        await caller.send(TIMER_DELAY_SEC=seconds)
+    clock.now += 1000
+    assert (timer.waiting_ms(), timer.overdue()) == (0, 0)
+    timer._queue_offset, reached = 0, timer._queue_offset
+    assert timer.waiting_ms() == 1000
+    timer._queue_offset = reached
+    clock.now += 4000
+    assert timer.overdue() == 2
+    deliver(broker, clock, 0)
+    assert timer.overdue() == 0
+    assert broker.stats.special.timers_in["T"] == 3
+    assert broker.stats.special.timers_out["T"] == 2
+
+
 async def test_a_time_beyond_the_window_is_rolled(start_broker: StartBroker, clock: FakeClock) -> None:
     broker = await start_broker(timerRollWindowSlot="10")
     caller = Caller(broker)

@@ -5,7 +5,9 @@ from tests.unit.broker.support import Caller
 from tests.unit.broker.transaction.test_handler import COMMIT, ROLLBACK, end, half
 
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.metrics.put_labels import put_labels
 from sprocketmq.metrics.histogram import Histogram
+from sprocketmq.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC
 
 
 def samples(broker: Broker) -> dict[tuple[str, str], float]:
@@ -46,8 +48,29 @@ async def test_what_rested_and_what_was_given_up(broker: Broker) -> None:
     assert found["rocketmq_send_to_dlq_messages_total", "T"] == 1
 
 
+async def test_timers_have_the_labels_of_rocketmq(broker: Broker) -> None:
+    broker.stats.special.timers_in["T"] += 2
+    broker.stats.special.timers_out["T"] += 1
+    broker.stats.special.rested("T", 1)
+    found = {
+        (sample.name, sample.labels.get("topic")): sample.labels
+        for family in text_string_to_metric_families(broker.metrics.text())
+        for sample in family.samples
+    }
+    for name in ("timer_enqueue_total", "timer_dequeue_total", "delay_message_latency_seconds_count"):
+        assert found[f"rocketmq_{name}", "T"].items() >= {"storage_type": "local", "storage_medium": "disk"}.items()
+    for name in ("timer_enqueue_latency", "timer_enqueue_latency_milliseconds", "timer_dequeue_lag"):
+        assert found[f"rocketmq_{name}", None]["storage_medium"] == "disk"
+
+
+def test_what_waits_has_the_type_for_which_it_waits() -> None:
+    types = {topic: put_labels(topic)["message_type"] for topic in (SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC, "T")}
+    assert types == {SCHEDULE_TOPIC: "delay", TRANSACTION_HALF_TOPIC: "transaction", "T": "normal"}
+
+
 async def test_a_topic_that_is_gone_leaves_nothing(broker: Broker) -> None:
     broker.stats.special.rested("T", 1)
+    broker.stats.special.timers_in["T"] += 1
     broker.stats.special.finished("T", 1, committed=True)
     broker.stats.forget_topic("T")
     assert not [name for name, topic in samples(broker) if topic == "T"]
