@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -265,6 +267,19 @@ def test_parts_go_on_by_themselves(visitor: Tab, unique: Unique, admin: AdminCli
     expect(kept).to_have_text("0")
     producer.send(Message(topic, b"seen without a reload"))
     expect(kept).to_have_text("1")
+
+
+def test_figures_that_are_old_say_so(visitor: Tab, where: Cluster) -> None:
+    """While the cluster does not answer; read aloud and readable, and gone when it is back."""
+    page = visitor.open("/")
+    note = page.locator("main .away[role=status]")
+    os.kill(where.nameserver.pid, signal.SIGSTOP)
+    try:
+        expect(note).to_contain_text("The cluster does not answer")
+        assert visitor.serious_findings() == []
+    finally:
+        os.kill(where.nameserver.pid, signal.SIGCONT)
+    expect(note).to_have_count(0)
 
 
 def test_lag_over_time_is_there_after_a_reload(
