@@ -72,6 +72,8 @@ class Neighbours:
         try:
             writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
             self.pages += b"rocketmq_" in await reader.read()
+        except ConnectionError:
+            pass  # a page that cannot be made ends its connection
         finally:
             writer.close()
 
