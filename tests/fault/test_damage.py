@@ -147,6 +147,20 @@ def test_an_entry_that_points_behind_the_log_is_told_of(caplog: pytest.LogCaptur
     store.abandon()
 
 
+def test_what_a_start_told_of_is_not_told_of_by_every_pull(image: Image, caplog: pytest.LogCaptureFixture) -> None:
+    """Messages of a log file that is missing have fillers in a queue that was built without it."""
+    disk = image.disk.copy()
+    disk.lose(image.log_file(image.file_size))
+    disk.lose(ROOT / "consumequeue")
+    store = open_store(disk, image.config, TickingClock(image.now_ms))
+    assert f"the log has no file from {image.file_size}" in caplog.text
+    at, end = store.min_offset("Alpha", 1), store.max_offset("Alpha", 1)
+    while at < end:
+        at = store.get_message("Alpha", 1, at, 100, 1 << 20).next_begin_offset
+    assert store.damaged.count == 0
+    store.abandon()
+
+
 def test_a_message_that_is_passed_over_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
     image = make_image(COUNT, clean=True)
     disk = image.disk.copy()

@@ -9,6 +9,7 @@ import cython
 
 cdef enum:
     ENTRY_SIZE = 20
+    FILLER_SIZE = 0x7FFFFFFF
     SPAN_SIZE = 24
 
 cdef BadPages BAD_PAGES

@@ -25,7 +25,7 @@ if not cython.compiled:
     from sprocketmq.hot.memory import Pointer, as_int32, pointer
     from sprocketmq.hot.octets import Octets, blank, i32, i64, put, put_i64, same, seal
     from sprocketmq.protocol.record.record import WHOLE
-    from sprocketmq.store.queue.format import ENTRY_SIZE
+    from sprocketmq.store.queue.format import ENTRY_SIZE, FILLER_SIZE
 
 if not cython.compiled:
     #: What became of the pull, numbered as RocketMQ's GetMessageStatus.
@@ -101,7 +101,8 @@ class Gather:
             if not self.find(commit_offset, size):
                 if self.count == 0:
                     self.status = MESSAGE_WAS_REMOVING
-                self.note_missing(commit_offset)
+                if size != FILLER_SIZE:  # the start that lost the message has told of it
+                    self.note_missing(commit_offset)
             elif rule is None or self.matches(rule, commit_offset - self._base, size):
                 self.add(commit_offset, size)
         self.close_span()
