@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.test_run_tests import FINE, UNSTEADY
 
 ROOT = Path(__file__).parents[2]
-STEADY = [sys.executable, str(ROOT / "scripts" / "steady.py")]
 ARGUMENTS = ["--interpreted", "tests/unit", "--peers", "tests/e2e"]
 PARTS = ["compiled", "e2e", "interpreted"]
 
@@ -28,11 +28,24 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", "one"], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def steady(suite: Path, runs: int) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*STEADY, str(runs), *ARGUMENTS], cwd=suite, capture_output=True, text=True, check=False)
+def load() -> Any:
+    spec = importlib.util.spec_from_file_location("steady", ROOT / "scripts" / "steady.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def steady(runs: int, capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """The exit code and what was printed; its busy loops end at once."""
+    script = load()
+    script.BUSY = "pass"
+    return script.main(runs, ARGUMENTS), capfd.readouterr().out
 
 
 def tally_of(suite: Path) -> Path:
@@ -45,29 +58,43 @@ def counted(suite: Path) -> list[tuple[int, str]]:
     return sorted((line["run"], line["name"]) for line in lines)
 
 
-def table(ran: subprocess.CompletedProcess[str]) -> list[list[str]]:
-    lines = ran.stdout.splitlines()
+def table(printed: str) -> list[list[str]]:
+    lines = printed.splitlines()
     start = next(at for at, line in enumerate(lines) if line.startswith("run "))
     return [line.split()[:5] for line in lines[start + 1 :] if line[:1].isdigit()]
 
 
-def test_an_ended_campaign_goes_on_where_it_was(suite: Path) -> None:
-    steady(suite, 1)
+def test_an_ended_campaign_goes_on_where_it_was(suite: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    steady(1, capfd)
     tally = tally_of(suite)
     kept = [line for line in tally.read_text().splitlines() if json.loads(line)["name"] != "interpreted"]
     tally.write_text("\n".join(kept) + "\n")
-    ran = steady(suite, 2)
+    code, printed = steady(2, capfd)
     assert tally.read_text().splitlines()[:2] == kept
-    assert ran.stdout.count("==== e2e tests begin") == 1, "of the second run"
-    assert ran.stdout.count("==== interpreted tests begin") == 2
-    assert table(ran) == [[run, "3", "0", "0", "0"] for run in ("1", "2")]
-    assert ran.returncode == 0
+    assert printed.count("==== e2e tests begin") == 1, "of the second run"
+    assert printed.count("==== interpreted tests begin") == 2
+    assert table(printed) == [[run, "3", "0", "0", "0"] for run in ("1", "2")]
+    assert code == 0
 
 
-def test_who_passes_at_the_second_try_has_failed(suite: Path) -> None:
+def test_who_passes_at_the_second_try_has_failed(suite: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (suite / "tests" / "e2e" / "test_b.py").write_text(UNSTEADY)
-    ran = steady(suite, 2)
-    assert ran.returncode == 1
+    code, printed = steady(2, capfd)
+    assert code == 1
     assert counted(suite) == [(run, part) for run in (1, 2) for part in PARTS]
-    assert table(ran) == [["1", "3", "0", "1", "0"], ["2", "3", "0", "0", "0"]]
-    assert ran.stdout.endswith("FAILED 1 times e2e: tests.e2e.test_b::test_unsteady\n")
+    assert table(printed) == [["1", "3", "0", "1", "0"], ["2", "3", "0", "0", "0"]]
+    assert printed.endswith("FAILED 1 times e2e: tests.e2e.test_b::test_unsteady\n")
+
+
+def test_the_loops_are_busy_until_the_run_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, command: list[str]) -> None:
+            super().__init__(command)
+            made.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
+    with load().busy_loops(2):
+        assert [loop.poll() for loop in made] == [None, None]
+    assert [loop.poll() for loop in made] == [-9, -9]
