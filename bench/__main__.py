@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SKIPPED = {"__main__", "__init__", "hostile", "many_timers", "soak", "spark_side", "timing"}
+SKIPPED = {"__main__", "__init__", "hostile", "instructions", "many_timers", "soak", "spark_side", "timing"}
 
 
 def main() -> int:
