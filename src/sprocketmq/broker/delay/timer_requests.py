@@ -50,6 +50,8 @@ class TimedSends:
             for name in _ASKED:
                 properties.pop(name, None)
             return
+        if TIMER_OUT_MS in properties:  # it has rested: a dead letter does not wait once more
+            return
         config, now = self._settings.current, self._clock.now_ms()
         if not config.timer_wheel_enable:
             raise RequestRefused(

@@ -37,6 +37,9 @@ from sprocketmq.protocol.record.properties import (
     ORIGIN_MESSAGE_ID,
     RETRY_TOPIC,
     TIMER_DELAY_MS,
+    TIMER_DELAY_SEC,
+    TIMER_DELIVER_MS,
+    TIMER_OUT_MS,
     WAIT,
     decode_properties,
 )
@@ -47,6 +50,8 @@ from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
 
 DLQ_QUEUES = 1
+#: What a message waited for before it came is no wish for its next try.
+_WAITED = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS, TIMER_OUT_MS)
 #: The delay level of the first try that comes back.
 FIRST_LEVEL = 3
 #: Clients from 3.4.9 on may say how often a message is tried.
@@ -126,6 +131,8 @@ class Retries:
             properties[DELAY] = "0"
             home = self._dead_letters(group.group_name)
         else:
+            for name in _WAITED:
+                properties.pop(name, None)
             properties |= delay_of(group.group_retry_policy, record.reconsume_times, delay_level)
             home = self._retry_home(group, unit_mode=unit_mode)
         message = message_of(record, home, properties)

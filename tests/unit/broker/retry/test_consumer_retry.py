@@ -18,7 +18,7 @@ from sprocketmq.protocol.bodies.group import (
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.enums import GroupRetryPolicyType
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.names import SCHEDULE_TOPIC
+from sprocketmq.protocol.names import SCHEDULE_TOPIC, TIMER_TOPIC
 from sprocketmq.protocol.record.properties import decode_properties
 from sprocketmq.protocol.record.record import Record
 
@@ -65,6 +65,35 @@ async def test_a_level_below_zero_is_a_dead_letter_at_once(broker: Broker, calle
     offset = int(fields(await caller.send())["msgId"][16:], 16)
     await send_back(caller, offset, level=-1)
     assert broker.store.max_offset("%DLQ%G", 0) == 1
+
+
+async def timed(broker: Broker, caller: Caller, clock: FakeClock) -> Record:
+    """A message that has waited five seconds and came."""
+    await caller.send(TIMER_DELAY_SEC="5")
+    clock.now += 5000
+    broker.kinds.timer.alarm.ring()
+    return last(broker, "T", 0)
+
+
+async def test_a_dead_letter_that_has_waited_waits_no_more(broker: Broker, caller: Caller, clock: FakeClock) -> None:
+    came = await timed(broker, caller, clock)
+    await send_back(caller, came.commit_offset, level=-1)
+    assert decode_properties(last(broker, "%DLQ%G", 0).properties)["TIMER_DELAY_SEC"] == "5", "kept as it was"
+    assert broker.store.max_offset(TIMER_TOPIC, 0) == 1
+
+
+async def test_the_next_try_of_what_has_waited_waits_as_the_group_says(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    own = GroupRetryPolicy(
+        type=GroupRetryPolicyType.CUSTOMIZED, customized_retry_policy=CustomizedRetryPolicy(next=(60_000,))
+    )
+    await broker.groups.put(SubscriptionGroupConfig(group_name="G", group_retry_policy=own))
+    came = await timed(broker, caller, clock)
+    await send_back(caller, came.commit_offset)
+    properties = decode_properties(last(broker, TIMER_TOPIC, 0).properties)
+    assert "TIMER_DELAY_SEC" not in properties
+    assert clock.now + 59_000 <= int(properties["TIMER_OUT_MS"]) < clock.now + 60_000
 
 
 async def test_the_consumer_may_set_level_and_limit(broker: Broker, caller: Caller) -> None:
