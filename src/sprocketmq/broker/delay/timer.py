@@ -63,6 +63,8 @@ QUEUE = 0
 _AFTER_REFUSAL_MS = 1000
 _UNREADABLE_MS = 50
 _LOOK_MS = 3_600_000
+#: Where RocketMQ's counts of what rests end: 5 s, 1, 5 and 15 min, 1, 4, 8 and 24 h.
+DISTANCES_S = (5, 60, 300, 900, 3600, 14_400, 28_800, 86_400)
 _ENQUEUED, _DEQUEUED = "timers enqueued", "timers dequeued"
 
 
@@ -158,6 +160,16 @@ class Timer:
         end = min(self._whole(self._clock.now_ms()), self.read_time + _LOOK_MS)
         wheel = self._open().wheel
         return sum(max(wheel.get(time).number, 0) for time in range(self.read_time, end, self._precision))
+
+    def by_distance(self) -> dict[int, int]:
+        """How many timers rest by the seconds that are left to them: each bound counts from the one before it on."""
+        bounds = dict.fromkeys(DISTANCES_S, 0)
+        if self._waits:
+            now, begin_s = self._whole(self._clock.now_ms()), 0
+            for end_s in DISTANCES_S:
+                found = self._open().wheel.timers_between(now + 1000 * begin_s, now + 1000 * end_s)
+                bounds[end_s], begin_s = max(found, 0), end_s
+        return bounds
 
     def _open(self) -> OpenTimers:
         if self.files.opened is not None:

@@ -90,6 +90,17 @@ class TimerWheel:
         time = time_ms // self._precision_ms
         return sum(timers_in(self._file.read(low, high - low), time) for low, high in self._ranges())
 
+    def timers_between(self, begin_ms: int, end_ms: int) -> int:
+        """How many timers rest for the times from one up to another."""
+        begin = begin_ms // self._precision_ms
+        end = min(end_ms // self._precision_ms, begin + self._slots)
+        found = 0
+        for time in (begin, begin - begin % self._slots + self._slots):  # up to the end of the file, and from its start
+            if time < end:
+                count = min(end - time, self._slots - time % self._slots)
+                found += timers_in(self._file.read(self._at(time), count * SLOT_SIZE), begin)
+        return found
+
     def latest_from(self, time_ms: int) -> int:
         """The latest second, this one or a later, that has units; -1 for none."""
         time = time_ms // self._precision_ms

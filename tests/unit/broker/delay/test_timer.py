@@ -183,6 +183,18 @@ async def test_how_far_it_is_behind(start_broker: StartBroker, clock: FakeClock)
     assert broker.stats.special.timers_out["T"] == 2
 
 
+async def test_what_rests_is_told_by_the_time_that_is_left(broker: Broker, caller: Caller, clock: FakeClock) -> None:
+    timer = broker.kinds.timer
+    assert set(timer.by_distance().values()) == {0}
+    for seconds in ("3", "5", "30", "30", "4000", "86400", "90000"):
+        await caller.send(TIMER_DELAY_SEC=seconds)
+    deliver(broker, clock, 0)
+    day = {5: 2, 60: 2, 300: 0, 900: 0, 3600: 0, 14_400: 1, 28_800: 0, 86_400: 1}
+    assert timer.by_distance() == day
+    deliver(broker, clock, 10_000)
+    assert timer.by_distance() == day | {5: 0}
+
+
 async def test_a_time_beyond_the_window_is_rolled(start_broker: StartBroker, clock: FakeClock) -> None:
     broker = await start_broker(timerRollWindowSlot="10")
     caller = Caller(broker)

@@ -59,7 +59,8 @@ async def test_timers_have_the_labels_of_rocketmq(broker: Broker) -> None:
     }
     for name in ("timer_enqueue_total", "timer_dequeue_total", "delay_message_latency_seconds_count"):
         assert found[f"rocketmq_{name}", "T"].items() >= {"storage_type": "local", "storage_medium": "disk"}.items()
-    for name in ("timer_enqueue_latency", "timer_enqueue_latency_milliseconds", "timer_dequeue_lag"):
+    assert found["rocketmq_timer_message_snapshot", None]["timer_bound_s"] == "86400"
+    for name in ("timer_message_snapshot", "timer_enqueue_latency", "timer_enqueue_latency_milliseconds", "timer_dequeue_lag"):
         assert found[f"rocketmq_{name}", None]["storage_medium"] == "disk"
 
 

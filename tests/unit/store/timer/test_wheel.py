@@ -40,6 +40,16 @@ def test_timers_to_come_are_counted(wheel: TimerWheel) -> None:
     assert [wheel.timers_from(second * 1000) for second in (0, 4, 7, 8)] == [4, 3, 2, 0]
 
 
+def test_timers_between_two_times_are_counted_over_the_end_of_the_file(wheel: TimerWheel) -> None:
+    wheel.add(1000, 52, 1)  # of the turn before
+    for second in (SLOTS - 2, SLOTS - 1, SLOTS, SLOTS + 2, SLOTS + 2):
+        wheel.add(second * 1000, 52, 1)
+    assert wheel.timers_between((SLOTS - 1) * 1000, (SLOTS + 2) * 1000) == 2
+    assert wheel.timers_between(SLOTS * 1000, (SLOTS + 3) * 1000) == 3
+    assert wheel.timers_between((SLOTS - 2) * 1000, 1000 * SLOTS * 1000) == 5
+    assert wheel.timers_between(SLOTS * 1000, SLOTS * 1000) == 0
+
+
 def test_what_is_to_come_can_be_cleared(wheel: TimerWheel) -> None:
     for second in (3, 5, 7):
         wheel.add(second * 1000, 52, 1)
