@@ -9,6 +9,7 @@ import time
 from collections import Counter as Tally
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sprocketmq.metrics.histogram import Histogram
 
@@ -23,8 +24,9 @@ class SpecialMessageCounts:
     finish_ms                 from a half message to its end, by topic
     delay_seconds             how long delayed and timed messages rested, by topic
     timers_in, timers_out     put into the wheel and taken out of it, by topic
-    revive_in, revive_out     records of the revive log that were read and written, by kind
-    revive_retries            messages that POP gave back, by (topic, group)
+    revive_in                 records written to the revive topic, by (topic, group, CK or ACK, what became of it)
+    revive_out                records read from it, by (topic, group, CK or ACK, revive queue)
+    revive_retries            messages that POP gave back, by (topic, group, what became of it)
     topic_ms, group_ms        how long topics and groups took to be made, by (success or failure, is a system's)
     """
 
@@ -35,9 +37,9 @@ class SpecialMessageCounts:
         self.delay_seconds: dict[str, Histogram] = {}
         self.timers_in: Tally[str] = Tally()
         self.timers_out: Tally[str] = Tally()
-        self.revive_in: Tally[str] = Tally()
-        self.revive_out: Tally[str] = Tally()
-        self.revive_retries: Tally[tuple[str, str]] = Tally()
+        self.revive_in: Tally[tuple[str, str, str, str]] = Tally()
+        self.revive_out: Tally[tuple[str, str, str, int]] = Tally()
+        self.revive_retries: Tally[tuple[str, str, str]] = Tally()
         self.topic_ms: Creations = {}
         self.group_ms: Creations = {}
 
@@ -67,5 +69,10 @@ class SpecialMessageCounts:
             counts.pop(topic, None)
         for histograms in (self.finish_ms, self.delay_seconds):
             histograms.pop(topic, None)
-        for key in [key for key in self.revive_retries if key[0] == topic]:
-            del self.revive_retries[key]
+        for tally in (self.revive_in, self.revive_out, self.revive_retries):
+            _forget(tally, topic)
+
+
+def _forget(counts: Tally[Any], topic: str) -> None:
+    for key in [key for key in counts if key[0] == topic]:
+        del counts[key]

@@ -68,15 +68,16 @@ class SpecialMessageFigures:
 
     def _pop(self) -> Iterator[Metric]:
         counts = self._stats.special
-        for way, tally in (("in", counts.revive_in), ("out", counts.revive_out)):
-            metric = Metric(f"rocketmq_pop_revive_{way}_message_total", COUNTER, f"Revive records {way}, by kind.")
-            for kind, count in tally.items():
-                metric.add(count, revive_message_type=kind)
-            yield metric
+        written = Metric("rocketmq_pop_revive_in_message_total", COUNTER, "Records written to the revive topic.")
+        for (topic, group, kind, status), count in counts.revive_in.items():
+            written.add(count, topic=topic, consumer_group=group, revive_message_type=kind, put_status=status)
+        read = Metric("rocketmq_pop_revive_out_message_total", COUNTER, "Records read from the revive topic.")
+        for (topic, group, kind, queue_id), count in counts.revive_out.items():
+            read.add(count, topic=topic, consumer_group=group, revive_message_type=kind, queue_id=str(queue_id))
         retries = Metric("rocketmq_pop_revive_retry_messages_total", COUNTER, "Messages that POP gave back.")
-        for (topic, group), count in counts.revive_retries.items():
-            retries.add(count, topic=topic, consumer_group=group)
-        yield retries
+        for (topic, group, status), count in counts.revive_retries.items():
+            retries.add(count, topic=topic, consumer_group=group, put_status=status)
+        yield from (written, read, retries)
         waiting = 0
         lag = Metric("rocketmq_pop_revive_lag", GAUGE, "Check points that wait.")
         latency = Metric("rocketmq_pop_revive_latency", GAUGE, "How long the oldest of them is overdue.")

@@ -30,7 +30,7 @@ from sprocketmq.protocol.record.properties import (
 )
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.files.files import Clock
-from sprocketmq.store.log.append import PutResult
+from sprocketmq.store.log.append import PutResult, PutStatus
 from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.pop")
@@ -73,23 +73,23 @@ class Revive:
 
     def put_check_point(self, check_point: CheckPoint, revive_queue_id: int) -> bool:
         time = check_point.revive_time - EARLY_MS
-        return self._write(revive_queue_id, CHECK_POINT, check_point.unique_key, check_point.encode(), time)
+        return self._write(revive_queue_id, CHECK_POINT, check_point, time)
 
     def put_ack(self, ack: PopAck, revive_queue_id: int, revive_time: int) -> bool:
-        return self._write(revive_queue_id, ack.tag, ack.unique_key, ack.encode(), revive_time)
+        return self._write(revive_queue_id, ack.tag, ack, revive_time)
 
-    def _write(self, queue_id: int, tag: str, key: str, body: bytes, time: int) -> bool:
+    def _write(self, queue_id: int, tag: str, record: CheckPoint | PopAck, time: int) -> bool:
         message = BrokerMessage(
             topic=self.topic,
             queue_id=queue_id % len(self._queues),
-            body=body,
-            properties={TAGS: tag, UNIQUE_KEY: key, TIMER_DELIVER_MS: str(max(0, time))},
+            body=record.encode(),
+            properties={TAGS: tag, UNIQUE_KEY: record.unique_key, TIMER_DELIVER_MS: str(max(0, time))},
             born_timestamp=self._clock.now_ms(),
             born_host=self._store.appender.store_host,
         )
-        ok = self._put(message).ok
-        self._counts.revive_out[tag] += ok
-        return ok
+        result = self._put(message)
+        self._counts.revive_in[record.topic, record.group, _kind(tag), PutStatus(result.status).name] += 1
+        return result.ok
 
     # -- out -----------------------------------------------------------------------------------------------------------
 
@@ -141,12 +141,13 @@ class Revive:
         tag = decode_properties(record.properties).get(TAGS)
         try:
             body = orjson.loads(record.body)
-            self._counts.revive_in[str(tag)] += 1
             if tag == CHECK_POINT:
                 check_point = CheckPoint.decode(body)
+                self._counts.revive_out[check_point.topic, check_point.group, _kind(tag), queue.number] += 1
                 queue.waiting.setdefault(check_point.key, (record.queue_offset, check_point))
             elif tag in (ACK, BATCH_ACK):
                 ack = PopAck.decode(body)
+                self._counts.revive_out[ack.topic, ack.group, _kind(tag), queue.number] += 1
                 if ack.key in queue.waiting:
                     queue.waiting[ack.key][1].acked.update(ack.offsets)
         except (ValueError, KeyError, TypeError) as error:
@@ -179,7 +180,7 @@ class Revive:
         message = message_of(record, Home(topic, 0), properties)
         message.reconsume_times += 1
         result = message.put_to(self._store)
-        self._counts.revive_retries[check_point.topic, check_point.group] += result.ok
+        self._counts.revive_retries[check_point.topic, check_point.group, PutStatus(result.status).name] += 1
         return result.ok or result.status in HOPELESS
 
     # -- progress ------------------------------------------------------------------------------------------------------
@@ -194,6 +195,11 @@ class Revive:
     def _commit(self, progress: dict[int, int]) -> None:
         for number, offset in progress.items():
             self._offsets.commit(GROUP, self.topic, number, offset)
+
+
+def _kind(tag: str) -> str:
+    """As RocketMQ counts them: an acknowledgement of several messages is one like any other."""
+    return "CK" if tag == CHECK_POINT else "ACK"
 
 
 class _ReviveQueue:

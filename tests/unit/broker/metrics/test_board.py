@@ -53,7 +53,7 @@ async def scraped(broker: Broker, caller: Caller, folder: Path) -> dict[str, set
     await half(caller)
     special = broker.stats.special
     special.rested("T", 1)
-    special.revive_retries["T", "G"] += 1
+    special.revive_retries["T", "G", "PUT_OK"] += 1
     broker.stats.buried("G", "T")
     broker.kinds.timer.resting.add("T", 1)
     nameserver = Nameserver(NameserverConfig(listen_port=0))

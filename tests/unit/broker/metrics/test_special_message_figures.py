@@ -38,12 +38,12 @@ async def test_a_repeated_end_counts_once(broker: Broker, caller: Caller) -> Non
 async def test_what_rested_and_what_was_given_up(broker: Broker) -> None:
     special = broker.stats.special
     special.rested("T", 90_000)
-    special.revive_in["ck"] += 2
-    special.revive_retries["T", "G"] += 1
+    special.revive_in["T", "G", "CK", "PUT_OK"] += 2
+    special.revive_retries["T", "G", "PUT_OK"] += 1
     broker.stats.buried("G", "T")
     found = samples(broker)
     assert found["rocketmq_delay_message_latency_sum", "T"] == 90
-    assert found["rocketmq_pop_revive_in_message_total", ""] == 2
+    assert found["rocketmq_pop_revive_in_message_total", "T"] == 2
     assert found["rocketmq_pop_revive_retry_messages_total", "T"] == 1
     assert found["rocketmq_send_to_dlq_messages_total", "T"] == 1
 
@@ -60,7 +60,12 @@ async def test_timers_have_the_labels_of_rocketmq(broker: Broker) -> None:
     for name in ("timer_enqueue_total", "timer_dequeue_total", "delay_message_latency_seconds_count"):
         assert found[f"rocketmq_{name}", "T"].items() >= {"storage_type": "local", "storage_medium": "disk"}.items()
     assert found["rocketmq_timer_message_snapshot", None]["timer_bound_s"] == "86400"
-    for name in ("timer_message_snapshot", "timer_enqueue_latency", "timer_enqueue_latency_milliseconds", "timer_dequeue_lag"):
+    for name in (
+        "timer_message_snapshot",
+        "timer_enqueue_latency",
+        "timer_enqueue_latency_milliseconds",
+        "timer_dequeue_lag",
+    ):
         assert found[f"rocketmq_{name}", None]["storage_medium"] == "disk"
 
 
@@ -73,6 +78,9 @@ async def test_a_topic_that_is_gone_leaves_nothing(broker: Broker) -> None:
     broker.stats.special.rested("T", 1)
     broker.stats.special.timers_in["T"] += 1
     broker.stats.special.finished("T", 1, committed=True)
+    broker.stats.special.revive_in["T", "G", "CK", "PUT_OK"] += 1
+    broker.stats.special.revive_out["T", "G", "CK", 0] += 1
+    broker.stats.special.revive_retries["T", "G", "PUT_OK"] += 1
     broker.stats.forget_topic("T")
     assert not [name for name, topic in samples(broker) if topic == "T"]
 

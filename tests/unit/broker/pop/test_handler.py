@@ -99,6 +99,21 @@ async def test_what_is_not_acknowledged_comes_back(broker: Broker, caller: Calle
     assert (await pop(caller)).code == ResponseCode.POLLING_TIMEOUT
 
 
+async def test_records_are_counted_when_they_are_written_and_when_they_are_read(
+    broker: Broker, caller: Caller, clock: FakeClock
+) -> None:
+    for _ in range(2):
+        await caller.send()
+    answer = await pop(caller)
+    await ack(caller, infos(answer)[0])
+    counts, queue = broker.stats.special, int(fields(answer)["reviveQid"])
+    assert counts.revive_in == {("T", "G", "CK", "PUT_OK"): 1, ("T", "G", "ACK", "PUT_OK"): 1}
+    assert not counts.revive_out, "their time has not come"
+    pass_time(broker, clock, 30_000)
+    assert counts.revive_out == {("T", "G", "CK", queue): 1, ("T", "G", "ACK", queue): 1}
+    assert counts.revive_retries == {("T", "G", "PUT_OK"): 1}
+
+
 async def test_the_last_message_comes_back_though_no_timer_waits_any_more(
     broker: Broker, caller: Caller, clock: FakeClock
 ) -> None:
