@@ -145,7 +145,9 @@ def _addresses(nameserver: str | Sequence[str] | None) -> tuple[str, ...]:
     given = nameserver or next((value for name in ENVIRONMENT if (value := os.environ.get(name))), None)
     if not given:
         raise ConfigError(f"no nameserver: pass nameserver='host:{DEFAULT_PORT}' or set {ENVIRONMENT[0]}")
-    parts = given.replace(",", ";").split(";") if isinstance(given, str) else list(given)
+    parts = given.replace(",", ";").split(";") if isinstance(given, str) else given
+    if not isinstance(parts, Sequence) or not all(isinstance(part, str) for part in parts):
+        raise TypeError(f"nameserver is a text or a list of texts, not {given!r}")
     addresses = tuple(_with_port(part.strip()) for part in parts if part.strip())
     if not addresses:
         raise ConfigError(f"no nameserver in {given!r}")

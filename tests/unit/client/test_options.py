@@ -125,6 +125,12 @@ def test_what_cannot_be_used(wrong: str) -> None:
         ClientOptions.of(wrong)
 
 
+@pytest.mark.parametrize("wrong", [5, b"host:1", ["host:1", 2], {"host:1"}])
+def test_a_nameserver_of_another_type_is_named(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="nameserver is a text or a list of texts, not"):
+        Producer("group", wrong)
+
+
 def test_no_nameserver_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPROCKET_NAMESERVER", raising=False)
     monkeypatch.delenv("NAMESRV_ADDR", raising=False)
