@@ -10,9 +10,9 @@ beside a server's purpose, or far beyond what clients need, is charged to the ad
     damage             what is no frame, or no request: the same
 
 Sends and pulls that are served are never charged, however many they are, and neither are small requests that are
-refused for another reason. An address has a part of the loop's time for such things, and some time's worth at once.
-When that is used up, those of its connections that are charged rest until it is earned again; the others go on, but for
-large frames.
+refused for another reason, nor large ones that the server would take from nobody now, say for its disk is full. An
+address has a part of the loop's time for such things, and some time's worth at once. When that is used up, those of its
+connections that are charged rest until it is earned again; the others go on, but for large frames.
 """
 
 from __future__ import annotations

@@ -52,6 +52,16 @@ _ABSENT = frozenset(
         ResponseCode.CONSUMER_NOT_ONLINE,
     }
 )
+#: Why a server takes nothing now, whoever asks: that costs its peers nothing, for they do well to try again.
+_OWN_TROUBLE = frozenset(
+    {
+        ResponseCode.SYSTEM_BUSY,
+        ResponseCode.FLUSH_DISK_TIMEOUT,
+        ResponseCode.FLUSH_SLAVE_TIMEOUT,
+        ResponseCode.SLAVE_NOT_AVAILABLE,
+        ResponseCode.SERVICE_NOT_AVAILABLE,
+    }
+)
 
 Checks: TypeAlias = Generator[None, None, bool]
 
@@ -188,7 +198,8 @@ def refusal(request: Command, error: Exception, connection: Connection) -> Comma
 
     The line in the log has the request's number, as its client has, to find the one by the other.
     """
-    if len(request.body) > LARGE_BYTES:
+    is_own_trouble = isinstance(error, RequestRefused) and error.code in _OWN_TROUBLE
+    if len(request.body) > LARGE_BYTES and not is_own_trouble:
         connection.cost_ns += len(request.body) * BYTE_NS
     if isinstance(error, (TooMany, CommandError, BodyError)):
         connection.cost_ns += REFUSAL_NS

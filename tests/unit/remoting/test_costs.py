@@ -19,7 +19,7 @@ from sprocketmq.remoting.turns import READ_BYTES
 
 from .test_turns import BEGIN, FullSocket
 
-SERVED, DEAR, LONG, TOO_MANY, REFUSED, MALFORMED, NO_BODY = 1, 2, 3, 4, 5, 6, 7
+SERVED, DEAR, LONG, TOO_MANY, REFUSED, MALFORMED, NO_BODY, FULL = 1, 2, 3, 4, 5, 6, 7, 8
 PART = 0.02
 #: Whose clock a test moves.
 ON_ASYNCIO = pytest.mark.asyncio(loop_factories=["asyncio"])
@@ -71,6 +71,7 @@ class Server:
         self.table.add_long(LONG, self._long)
         self.table.add(TOO_MANY, self._too_many)
         self.table.add(REFUSED, self._refused)
+        self.table.add(FULL, self._full)
         self.table.add((MALFORMED, NO_BODY), self._malformed)
         self.registry = ConnectionRegistry(Limits(costly_part=PART))
 
@@ -93,6 +94,9 @@ class Server:
 
     def _refused(self, _connection: Connection, _request: Command) -> Reply:
         raise RequestRefused(ResponseCode.NO_PERMISSION, "no")
+
+    def _full(self, _connection: Connection, _request: Command) -> Reply:
+        raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, "the disk is full")
 
     def _malformed(self, _connection: Connection, request: Command) -> Reply:
         raise CommandError("a field is missing") if request.code == MALFORMED else BodyError("no JSON")
@@ -217,6 +221,16 @@ async def test_a_refusal_costs_the_bytes_of_a_large_body_alone(server: Server) -
     for _ in range(ALL_AT_ONCE // (8 << 20) + 2):
         refused.data_received(large)
     assert not is_read(socket)
+
+
+async def test_what_a_server_takes_from_nobody_costs_nothing(server: Server) -> None:
+    """A producer of large messages tries again until there is room, and is read as soon as there is."""
+    producer, socket = server.connect()
+    large = frame(FULL, bytes(8 << 20))
+    for _ in range(ALL_AT_ONCE // (8 << 20) + 2):
+        producer.data_received(large)
+    assert is_read(socket)
+    assert server.registry.costs._earned == {}
 
 
 @ON_ASYNCIO
