@@ -17,7 +17,7 @@ from sprocketmq.protocol.names import is_retry_topic
 _NAMES_S = 5.0
 _FIGURES_S = 1.5
 _LAG_S = 15.0
-_SOON_S = 0.15
+_SOON_S = 0.05
 #: At most this part of a broker's time, one in so many.
 _PART = 50
 

@@ -31,9 +31,8 @@ async def live(visit: Visit) -> Response:
 
 async def _shown(visit: Visit) -> dict[str, Any]:
     view = visit.view
-    found, names, group_names, lag = await asyncio.gather(
-        brokers(view), topics.names(view), if_known(groups.names(view)), if_known(groups.total_lag(view))
-    )
+    found, names, group_names = await asyncio.gather(brokers(view), topics.names(view), if_known(groups.names(view)))
+    lag = await if_known(groups.total_lag(view))  # last: while a broker counts it, other questions wait there
     masters = [broker for broker in found.all if broker.is_master]
     rate_in, rate_out = sum(each.status.rate_in for each in masters), sum(each.status.rate_out for each in found.all)
     view.history.note("overview", {"in": rate_in, "out": rate_out})
