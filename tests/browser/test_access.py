@@ -117,17 +117,28 @@ def test_users_and_policies_from_their_making_to_their_end(browser: Browser, hom
         _ada_is_decided_on(browser, home)
         assert visitor.layout_faults() == [], "with users, policies and changes"
         row = _card(visitor, "Policies").locator("tbody tr", has_text="Topic:shop-*")
-        row.get_by_role("button", name="Remove").click()
-        assert "User:ada: removed." in visitor.text()
+        row.get_by_role("link", name="Remove").click()
+        _confirm(visitor, "Topic:shop-*")
+        assert "User:ada: Topic:shop-* was removed." in visitor.text()
         assert row.count() == 0
         ada = _card(visitor, "Users").locator("tbody tr", has_text="ada")
-        for button, done in [("Disable", "disable"), ("Enable", "enable"), ("Set", "password"), ("Delete", "delete")]:
+        for button, done in [("Disable", "disable"), ("Enable", "enable"), ("Set", "password")]:
             ada.locator("[name=password]").fill("another-secret" if done == "password" else "")
             ada.get_by_role("button", name=button).click()
             assert f"User ada: {done} done." in visitor.text()
+        ada.get_by_role("link", name="Delete").click()
+        _confirm(visitor, "ada")
+        assert "User ada: delete done." in visitor.text()
         assert ada.count() == 0
         assert ADA[1] not in visitor.page.content()
         assert "user create" in visitor.text(), "the record of changes"
+
+
+def _confirm(visitor: Tab, name: str) -> None:
+    """Nothing is gone before its name is typed."""
+    assert visitor.layout_faults() == []
+    visitor.fill(typed=name)
+    visitor.press("Delete")
 
 
 def _card(visitor: Tab, title: str) -> Locator:

@@ -38,7 +38,7 @@ PAGES = [
     "/groups/{group}/members/{client}", "/groups/{group}/members/{client}?stacks=1",
     "/groups/{group}/reset?topic={topic}&to=first", "/groups/{group}/clone", "/groups/{group}/change",
     "/groups/{group}/delete", "/letters", "/letters/{group}", "/waiting", "/store", "/jobs/{job}", "/pipeline",
-    "/access", "/sign-in",
+    "/access", "/access/users/delete?name=ada", "/access/policies/delete?subject=User:ada&resource=Topic:*", "/sign-in",
 ]  # fmt: skip
 #: Parts of pages, files, what programs ask for, and a way to another page. A report is looked at as a file: as it is
 #: served it may run no script, axe's neither.

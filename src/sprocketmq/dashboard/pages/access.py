@@ -45,9 +45,7 @@ async def change_user(visit: Visit) -> Response:
     form = await visit.form()
     name, what = form.needed("name", "User"), form.text("what")
     accounts = visit.view.admin.accounts
-    if what == "delete":
-        await accounts.remove_user(name)
-    elif what in ("enable", "disable"):
+    if what in ("enable", "disable"):
         await accounts.change_user(UserInfo(username=name, user_status=what))
     elif what == "password" and form.raw("password"):
         await accounts.change_user(UserInfo(username=name, password=form.raw("password")))
@@ -55,6 +53,21 @@ async def change_user(visit: Visit) -> Response:
         raise BadForm("Nothing was asked for.")
     visit.changed(f"user {what}", name)
     return visit.see("/access", f"User {name}: {what} done.")
+
+
+async def ask_delete_user(visit: Visit) -> Response:
+    return visit.render(
+        "access_delete.html", what=f"user {visit.query('name')}", typed="name", lost="Its policies go too."
+    )
+
+
+async def delete_user(visit: Visit) -> Response:
+    form, name = await visit.form(), visit.query("name")
+    if not name or form.text("typed") != name:
+        raise BadForm("The name was not typed as it is: nothing was deleted.")
+    await visit.view.admin.accounts.remove_user(name)
+    visit.changed("user delete", name)
+    return visit.see("/access", f"User {name}: delete done.")
 
 
 async def create_policy(visit: Visit) -> Response:
@@ -76,18 +89,28 @@ async def create_policy(visit: Visit) -> Response:
     return visit.see("/access", f"{user}: {resource} is decided.")
 
 
+async def ask_delete_policy(visit: Visit) -> Response:
+    subject, resource = visit.query("subject"), visit.query("resource")
+    lost = f"What it says of {resource} to {subject} holds no more, a Deny included."
+    return visit.render("access_delete.html", what=f"policy {resource} of {subject}", typed="resource", lost=lost)
+
+
 async def delete_policy(visit: Visit) -> Response:
-    form = await visit.form()
-    subject, resource = form.needed("subject", "Subject"), form.text("resource") or None
+    form, subject, resource = await visit.form(), visit.query("subject"), visit.query("resource")
+    if not subject or not resource or form.text("typed") != resource:
+        raise BadForm("The resource was not typed as it is: nothing was deleted.")
     await visit.view.admin.accounts.remove_acl(subject.removeprefix("User:"), resource)
-    visit.changed("policy delete", f"{subject} {resource or ''}")
-    return visit.see("/access", f"{subject}: removed.")
+    visit.changed("policy delete", f"{subject} {resource}")
+    return visit.see("/access", f"{subject}: {resource} was removed.")
 
 
 ROUTES: list[tuple[str, str, Handler]] = [
     ("GET", "/access", listing),
     ("POST", "/access/users", create_user),
     ("POST", "/access/users/change", change_user),
+    ("GET", "/access/users/delete", ask_delete_user),
+    ("POST", "/access/users/delete", delete_user),
     ("POST", "/access/policies", create_policy),
+    ("GET", "/access/policies/delete", ask_delete_policy),
     ("POST", "/access/policies/delete", delete_policy),
 ]

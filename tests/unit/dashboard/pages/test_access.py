@@ -83,11 +83,23 @@ def test_users_and_policies(signed_in: Site) -> None:
     page = signed_in.post("/access/policies", action=["Sub"], **(policy | {"kind": "Group", "resource": "billing"}))
     assert "<td>Topic:orders</td>" in page, "the first entry stays"
     assert "Group:billing" in page
-    page = signed_in.post("/access/policies/delete", subject="User:ada", resource="Topic:orders")
+    there = "/access/policies/delete?subject=User%3Aada&amp;resource=Topic%3Aorders"
+    assert f'href="{there}"' in page
+    there = there.replace("&amp;", "&")
+    assert "Delete policy Topic:orders of User:ada?" in signed_in.get(there)
+    assert "nothing was deleted" in signed_in.post(there, 400, typed="Topic:other")
+    page = signed_in.post(there, typed="Topic:orders")
     assert "<td>Topic:orders</td>" not in page
-    for what in ("disable", "enable", "password", "delete"):
+    for what in ("disable", "enable", "password"):
         page = signed_in.post("/access/users/change", name="ada", what=what, password="another-1")
         assert f"User ada: {what} done." in page
+    assert 'href="/access/users/delete?name=ada"' in page
+    assert "Delete user ada?" in signed_in.get("/access/users/delete?name=ada")
+    for said in ({}, {"typed": "eda"}):
+        assert "nothing was deleted" in signed_in.post("/access/users/delete?name=ada", 400, **said)
+    signed_in.post("/access/users/change", 400, name="ada", what="delete")
+    assert '<th scope="row">ada</th>' in signed_in.get("/access")
+    page = signed_in.post("/access/users/delete?name=ada", typed="ada")
     assert '<th scope="row">ada</th>' not in page
     assert "choose at least one" in signed_in.post("/access/policies", 400, **policy)
 
