@@ -21,9 +21,13 @@ _FLAGS = (
 #: Only a hang takes so long.
 _PATIENCE_MS = 60_000
 _SERIOUS = ("serious", "critical")
-#: The narrowest of phones that are sold, and a small desktop.
-_SCREENS: tuple[tuple[int, Literal["light", "dark"]], ...] = ((360, "light"), (1280, "dark"))
+#: The narrowest of phones that are sold, a tablet, and a small desktop.
+_SCREENS: tuple[tuple[int, Literal["light", "dark"]], ...] = ((360, "light"), (768, "light"), (1280, "dark"))
 _WIDTH = "document.documentElement.scrollWidth"
+_LARGE_HEADER = (
+    "(side => side && side.offsetWidth == innerWidth"
+    " && side.offsetHeight > innerHeight / 4)(document.querySelector('.side'))"
+)
 _HIDDEN_LINKS = "(nav => nav && nav.scrollWidth > nav.clientWidth)(document.querySelector('.side nav'))"
 
 
@@ -86,12 +90,13 @@ class Tab:
         return [each[1] for each in found if each is not None]
 
     def layout_faults(self, *, axe: bool = True) -> list[str]:
-        """What does not fit a phone or a desktop, and what axe holds against the page there, in light and in dark."""
+        """What does not fit a phone, a tablet or a desktop, and what axe holds against the page, light and dark."""
         found = []
         for width, scheme in _SCREENS:
             self.page.set_viewport_size({"width": width, "height": 800})
             self.page.emulate_media(color_scheme=scheme)
             found += [f"wider than {width}"] if self.page.evaluate(_WIDTH) > width else []
+            found += [f"a header of more than a quarter at {width}"] if self.page.evaluate(_LARGE_HEADER) else []
             found += [f"links out of reach at {width}"] if self.page.evaluate(_HIDDEN_LINKS) else []
             found += [f"{each} at {width}, {scheme}" for each in (self.serious_findings() if axe else ())]
         return [f"{self.page.url}: {each}" for each in found]
