@@ -19,6 +19,7 @@ _log = logging.getLogger("sprocketmq.store.files.checkpoint")
 
 CHECKPOINT_SIZE = 4096
 _FIELDS = struct.Struct(">qqqqq")
+_TIMESTAMPS = struct.Struct(">qqq")
 _LAST_MS = 1 << 45  # the year 3084: no clock says more
 _MARGIN_MS = 3000  # a store timestamp may be that much older than the flush that covered it
 
@@ -55,13 +56,15 @@ def decode_checkpoint(data: bytes) -> Checkpoint:
     """A short or absurd checkpoint says nothing is safe: recovery then begins at the first file."""
     if len(data) < _FIELDS.size:
         return Checkpoint()
-    checkpoint = Checkpoint(*_FIELDS.unpack_from(data))
-    timestamps = (
-        checkpoint.physic_msg_timestamp,
-        checkpoint.logics_msg_timestamp,
-        checkpoint.index_msg_timestamp,
-    )
-    return checkpoint if min(timestamps) >= 0 and max(timestamps) < _LAST_MS else Checkpoint()
+    timestamps = written_timestamps(data)
+    is_believed = min(timestamps) >= 0 and max(timestamps) < _LAST_MS
+    return Checkpoint(*_FIELDS.unpack_from(data)) if is_believed else Checkpoint()
+
+
+def written_timestamps(data: bytes) -> tuple[int, int, int]:
+    """Of log, queues and index, as they stand there, however absurd."""
+    physic, logics, index = _TIMESTAMPS.unpack_from(data)
+    return physic, logics, index
 
 
 def read_checkpoint(files: Files, path: Path) -> Checkpoint:

@@ -17,6 +17,7 @@ from itertools import islice
 
 from sprocketmq.protocol.record.record import BLANK_BYTES, MAGIC_BLANK, Record
 from sprocketmq.store.dispatch import record_dispatch
+from sprocketmq.store.files.checkpoint import written_timestamps
 from sprocketmq.store.offline.verify_config import check_config
 from sprocketmq.store.offline.verify_fast import Agreement
 from sprocketmq.store.offline.verify_findings import Finding, Severity
@@ -130,21 +131,20 @@ def is_blank(head: memoryview) -> bool:
 
 
 def _check_checkpoint(view: StoreView, newest: int) -> Iterator[Finding]:
-    stored, source = view.stored_checkpoint, view.source
+    source = view.source
     if not view.log.files:
         return
     if not any(entry.name == "checkpoint" for entry in source.entries("")):
         if not (view.crashed and view.log_begin == 0):  # a broker that has begun saves its first after a minute
             yield Finding("checkpoint", 0, "there is none")
         return
-    if len(source.open("checkpoint").read(0, 24)) < 24:
+    data = bytes(source.open("checkpoint").read(0, 24))
+    if len(data) < 24:
         yield Finding("checkpoint", 0, "it is too short to hold its three times")
         return
-    times = (
-        ("physicMsgTimestamp", stored.physic_msg_timestamp),
-        ("logicsMsgTimestamp", stored.logics_msg_timestamp),
-        ("indexMsgTimestamp", stored.index_msg_timestamp),
-    )
-    for number, (name, time) in enumerate(times):
-        if time > newest:
+    names = ("physicMsgTimestamp", "logicsMsgTimestamp", "indexMsgTimestamp")
+    for number, (name, time) in enumerate(zip(names, written_timestamps(data), strict=True)):
+        if time < 0:
+            yield Finding("checkpoint", 8 * number, f"{name} {time} is no time")
+        elif time > newest:
             yield Finding("checkpoint", 8 * number, f"{name} {time} is newer than the newest record, {newest}")

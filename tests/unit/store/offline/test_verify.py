@@ -47,6 +47,7 @@ CASES: dict[str, tuple[Callable[[Path], object], str, int]] = {
     "a slot that names another entry": (lambda root: change(root / INDEX, 40, b"\0\0\0\1"), INDEX, 40),
     "a header that counts wrongly": (lambda root: change(root / INDEX, 32, b"\0\0\0\1"), INDEX, 32),
     "a checkpoint of the future": (lambda root: change(root / "checkpoint", 8, b"\x7f"), "checkpoint", 8),
+    "a checkpoint with no time": (lambda root: change(root / "checkpoint", 16, b"\x80"), "checkpoint", 16),
     "a short checkpoint": (lambda root: (root / "checkpoint").write_bytes(b"abc"), "checkpoint", 0),
     "no checkpoint": (lambda root: (root / "checkpoint").unlink(), "checkpoint", 0),
     "a short log file": (lambda root: (root / LOG).write_bytes((root / LOG).read_bytes()[:1000]), LOG, 1000),
