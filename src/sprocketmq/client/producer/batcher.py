@@ -199,7 +199,7 @@ class Batcher:
         except ClientError as error:
             self._give_up(topic, error)
             return
-        except BaseException as error:  # a defect of ours, or of a hook's: nobody waits for ever because of it
+        except Exception as error:  # a defect of ours, or of a hook's: nobody waits for ever because of it
             self._give_up(topic, error)
             raise
         unrouted, topic.unrouted = topic.unrouted, []
