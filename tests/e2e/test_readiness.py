@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from tests.e2e.cli.commands import sprocket
 from tests.e2e.processes import Sprocket, running
 from tests.peers.etcd import free_ports
 from tests.peers.patience import PATIENT_S
@@ -22,7 +23,7 @@ class Servers:
     """Each has a port for its pages that the test chose."""
 
     def __init__(self, folder: Path, processes: ExitStack) -> None:
-        names = ("nameserver", "controller", "broker", "replication")
+        names = ("nameserver", "controller", "broker", "replication", "replica", "replica's replication")
         self._ports = dict(zip(names, free_ports(len(names)), strict=True))
         self.pages = dict(zip(names, free_ports(len(names)), strict=True))
         self._folder, self._processes = folder, processes
@@ -35,15 +36,29 @@ class Servers:
         return self._run("controller", "controller", "--set=controllerEngine=file", kept)
 
     def broker(self) -> Sprocket:
+        return self._broker("broker", "replication")
+
+    def replica(self) -> Sprocket:
+        return self._broker("replica", "replica's replication")
+
+    def in_sync(self) -> int:
+        """How many brokers are, as the controller says."""
+        where = f"127.0.0.1:{self._ports['nameserver']}"
+        controller = f"--controller=127.0.0.1:{self._ports['controller']}"
+        done = sprocket(where, "replica", "status", controller, "--json")
+        return sum(row["in_sync"] for row in json.loads(done.stdout)) if done.returncode == 0 else 0
+
+    def _broker(self, which: str, replication: str) -> Sprocket:
         return self._run(
-            "broker", "broker-a", "--set=brokerName=broker-a", f"--nameserver=127.0.0.1:{self._ports['nameserver']}",
-            f"--data={self._folder / 'store'}", "--set=brokerIP1=127.0.0.1", "--set=enableControllerMode=true",
+            which, "broker-a", "--set=brokerName=broker-a", f"--nameserver=127.0.0.1:{self._ports['nameserver']}",
+            f"--data={self._folder / which}", "--set=brokerIP1=127.0.0.1", "--set=enableControllerMode=true",
             f"--set=controllerAddr=127.0.0.1:{self._ports['controller']}",
-            f"--set=haListenPort={self._ports['replication']}",
+            f"--set=haListenPort={self._ports[replication]}",
         )  # fmt: skip
 
-    def _run(self, kind: str, name: str, *options: str) -> Sprocket:
-        ports = (f"--port={self._ports[kind]}", f"--set=metricsPromExporterPort={self.pages[kind]}")
+    def _run(self, which: str, name: str, *options: str) -> Sprocket:
+        ports = (f"--port={self._ports[which]}", f"--set=metricsPromExporterPort={self.pages[which]}")
+        kind = "broker" if which == "replica" else which
         return self._processes.enter_context(running(kind, *ports, *options)).ready(name)
 
     def why_not(self, kind: str) -> list[str]:
@@ -76,7 +91,10 @@ def test_ready_means_that_it_can_do_its_work(servers: Servers) -> None:
     servers.broker()
     eventually(lambda: servers.why_not("broker") == [], "the broker is the master")
     eventually(lambda: servers.why_not("nameserver") == [], "the broker has registered")
+    replica = servers.replica()
+    eventually(lambda: servers.in_sync() == 2, "the replica is in sync")
     controller.end()
+    replica.end()  # else the master would go on, for nobody in sync could be another
     eventually(lambda: "fenced" in "".join(servers.why_not("broker")), "a master without its lease is fenced")
     servers.controller()
     eventually(lambda: servers.why_not("broker") == [], "it is the master again")
