@@ -139,7 +139,7 @@ async def test_nameserver_gone_for_a_while(cluster: Cluster, unique: Unique) -> 
                     await asyncio.sleep(0.05)
             await send_all(producer, topic, [b"during"])
             await handler.wait_for(b"during")
-            with pytest.raises(Offline):
+            with pytest.raises((Offline, TimedOut)):  # its time was up between two tries, or during one
                 await producer.send(Message(unique("new"), b"x"))
             proxy.heal()
             await send_all(producer, unique("new"), [b"after"])
