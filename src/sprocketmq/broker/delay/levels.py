@@ -19,13 +19,13 @@ from functools import partial
 from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage
 from sprocketmq.broker.system_topics.alarm import Alarm, Steady
 from sprocketmq.broker.system_topics.delivery import Deliveries, home_of, redirect
-from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC
 from sprocketmq.protocol.record.properties import DELAY, decode_properties
+from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT
 from sprocketmq.store.files.config_files import ConfigFile, DelayOffsets
 from sprocketmq.store.files.files import Clock

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
-from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -24,6 +23,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.send import RecallMessageRequestHeader
 from sprocketmq.protocol.record.properties import MSG_REGION, TAGS, TIMER_DEL_UNIQKEY, TIMER_DELIVER_MS, UNIQUE_KEY
+from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.log.append import PutResult
 

@@ -24,7 +24,6 @@ from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.alarm import Alarm
 from sprocketmq.broker.system_topics.delivery import Deliveries, Home, home_of
-from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
 from sprocketmq.broker.system_topics.topic_counts import Resting
 from sprocketmq.logs import Events
@@ -40,6 +39,7 @@ from sprocketmq.protocol.record.properties import (
     UNIQUE_KEY,
     decode_properties,
 )
+from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.files.files import Clock, Files
 from sprocketmq.store.store import MessageStore

@@ -15,7 +15,6 @@ from sprocketmq.broker.delay.timer import QUEUE, Timer
 from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import redirect
-from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.names import TIMER_TOPIC, is_retry_topic
@@ -27,6 +26,7 @@ from sprocketmq.protocol.record.properties import (
     TIMER_OUT_MS,
     UNIQUE_KEY,
 )
+from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT
 from sprocketmq.store.files.files import Clock
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.send.message import BrokerMessage
-from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.logs import Events
 from sprocketmq.protocol import names
 from sprocketmq.protocol.names import TIMER_TOPIC
 from sprocketmq.protocol.record.properties import REAL_QUEUE_ID, REAL_TOPIC, UNIQUE_KEY, decode_properties
+from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore

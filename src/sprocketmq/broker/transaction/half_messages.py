@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sprocketmq.broker.settings import Settings
-from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
 from sprocketmq.broker.system_topics.topic_counts import Resting
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
@@ -30,6 +29,7 @@ from sprocketmq.protocol.record.properties import (
     UNIQUE_KEY,
     decode_properties,
 )
+from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.store import MessageStore
 

@@ -17,7 +17,6 @@ from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import home_of, message_of, redirect
-from sprocketmq.broker.system_topics.property_numbers import number_in
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
 from sprocketmq.broker.transaction.half_messages import QUEUE, Half, OpenHalves, half_of
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -38,6 +37,7 @@ from sprocketmq.protocol.record.properties import (
     TRANSACTION_PREPARED,
     UNIQUE_KEY,
 )
+from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_ROLLBACK, with_transaction_type
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.log.append import PutResult

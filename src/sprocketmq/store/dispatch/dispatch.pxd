@@ -69,10 +69,8 @@ cdef class Dispatcher:
 
     cdef bint belongs(self, QueueCursor cursor, long long queue_offset, long long record_end) except -1
 
-    @cython.locals(wait=cython.longlong, found=PropertyScan)
+    @cython.locals(wait=cython.longlong, found=PropertyScan, level=str)
     cdef long long tags_code(self, QueueCursor cursor, const unsigned char* p, long long store_timestamp) except? -1
-
-    cdef long long delay_ms(self, str level) except? -1
 
     @cython.locals(index=IndexCursor)
     cdef int dispatch_keys(

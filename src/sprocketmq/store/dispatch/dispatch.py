@@ -25,6 +25,7 @@ except ImportError:
 from sprocketmq.errors import MessageIllegal, QueueUnwritable, StoreError
 from sprocketmq.protocol.record.record import RecordParts
 from sprocketmq.store.dispatch.property_scan import PropertyScan
+from sprocketmq.store.dispatch.record_dispatch import delay_ms
 from sprocketmq.store.files.bad_pages import BAD_PAGES
 from sprocketmq.store.index.cursor import IndexCursor
 from sprocketmq.store.queue.cursor import QueueCursor, is_tearable
@@ -218,17 +219,13 @@ class Dispatcher:
     def tags_code(self, cursor: QueueCursor, p: Pointer, store_timestamp: int) -> int:
         found = self._found
         if cursor.is_schedule and found.delay_at >= 0:
-            wait = self.delay_ms(text(p, found.delay_at, found.delay_end))
+            level = cut(p, found.delay_at, found.delay_end).decode("utf-8", "replace")  # no checksum covers it
+            wait = delay_ms(level, self.delay_level_ms)
             if wait >= 0:
                 return store_timestamp + wait
         if found.tags_at < 0:
             return 0
         return as_int32(text_hash(p, found.tags_at, found.tags_end, 0))
-
-    def delay_ms(self, level: str) -> int:
-        """How long the level waits, the longest for one above all; -1 for what is no level."""
-        number = int(level) if level.isdecimal() else 0
-        return self.delay_level_ms[min(number, len(self.delay_level_ms)) - 1] if number > 0 else -1
 
     def dispatch_keys(self, cursor: QueueCursor, p: Pointer, commit_offset: int, store_timestamp: int) -> None:
         index: Any = self.index

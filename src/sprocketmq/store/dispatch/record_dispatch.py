@@ -12,6 +12,7 @@ from __future__ import annotations
 from sprocketmq.protocol.names import SCHEDULE_TOPIC
 from sprocketmq.protocol.record.hashing import index_key_hash, tags_code
 from sprocketmq.protocol.record.properties import DELAY, KEYS, TAGS, UNIQUE_KEY, decode_properties, split_keys
+from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.protocol.record.sysflag import TRANSACTION_PREPARED, TRANSACTION_ROLLBACK, transaction_type
 from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
@@ -31,8 +32,8 @@ def in_queue(record: Record) -> bool:
 def queue_entry(record: Record, properties: dict[str, str], delays: tuple[int, ...] = _DELAYS) -> QueueEntry:
     """The record's entry; for a delayed message the tags code is the time of its delivery."""
     code = tags_code(properties.get(TAGS))
-    if record.topic == SCHEDULE_TOPIC and (level := _delay_level(properties)) > 0:
-        code = record.store_timestamp + delays[min(level, len(delays)) - 1]
+    if record.topic == SCHEDULE_TOPIC and (wait := delay_ms(properties.get(DELAY), delays)) >= 0:
+        code = record.store_timestamp + wait
     return QueueEntry(record.commit_offset, record.size, code)
 
 
@@ -48,6 +49,7 @@ def key_hashes(record: Record, properties: dict[str, str]) -> list[int]:
     return [index_key_hash(record.topic, key) for key in index_keys(record, properties)]
 
 
-def _delay_level(properties: dict[str, str]) -> int:
-    text = properties.get(DELAY, "")
-    return int(text) if text.isdecimal() else 0
+def delay_ms(level: str | None, delays: tuple[int, ...]) -> int:
+    """How long the level waits, the longest for one above all; -1 for what is no level."""
+    number = number_in(level) or 0
+    return delays[min(number, len(delays)) - 1] if number > 0 else -1

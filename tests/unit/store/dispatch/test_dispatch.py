@@ -7,7 +7,9 @@ import pytest
 from tests.unit.store.support import HOST, START_MS, batch, open_store, put
 
 from sprocketmq.protocol.record.hashing import tags_code
+from sprocketmq.store.offline.verify import verify
 from sprocketmq.store.store import MessageStore
+from sprocketmq.store.view import StoreView
 
 
 def code(store: MessageStore, offset: int, topic: str = "T", queue_id: int = 0) -> int:
@@ -41,6 +43,16 @@ def test_a_delayed_message_carries_its_delivery_time(tmp_path: Path, level: str,
     assert code(store, 0, "SCHEDULE_TOPIC_XXXX") == START_MS + wait
     assert code(store, 0) == tags_code("a")
     store.close()
+
+
+@pytest.mark.parametrize("level", [b"\xff3", b"9" * 5000, b"-3", b"+3", b" 3", "٣".encode()])
+def test_what_is_no_level_waits_for_nothing(tmp_path: Path, level: bytes) -> None:
+    """No checksum covers the properties: whatever stands there, the record goes where it belongs."""
+    store = open_store(tmp_path)
+    store.put("SCHEDULE_TOPIC_XXXX", 0, 0, 0, b"", b"DELAY\x01%b\x02TAGS\x01a\x02" % level, 0, bytes(8), 0, 0)
+    assert code(store, 0, "SCHEDULE_TOPIC_XXXX") == tags_code("a")
+    store.close()
+    assert list(verify(StoreView(tmp_path))) == []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sprocketmq.broker.system_topics.property_numbers import number_in
+from sprocketmq.protocol.record.property_numbers import number_in
 
 
 @pytest.mark.parametrize(("text", "number"), [("0", 0), ("17", 17), ("-1", -1), ("9" * 18, 10**18 - 1)])
