@@ -11,6 +11,7 @@ from collections import OrderedDict
 
 from sprocketmq.filter.expression import MessageFilter, SqlFilter, TagFilter, filter_of
 from sprocketmq.filter.tags import check_length
+from sprocketmq.hot.memory import as_int32
 from sprocketmq.protocol.bodies.heartbeat import SubscriptionData
 from sprocketmq.protocol.names import ALL, SQL92, TAG
 from sprocketmq.store.queue.ext_format import ExtUnit
@@ -121,11 +122,7 @@ def matches(wanted: Wanted, tags_code: int, properties: bytes) -> bool:
         return True
     if isinstance(wanted, PropertyRule):
         return wanted.matches_properties(properties)
-    return _as_int32(tags_code) in wanted
-
-
-def _as_int32(code: int) -> int:
-    return (code & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
+    return as_int32(tags_code) in wanted
 
 
 __all__ = [

@@ -9,14 +9,15 @@ except ImportError:
     from sprocketmq.hot import shadow as cython
 
 if not cython.compiled:
-    from sprocketmq.hot.octets import Octets
+    from sprocketmq.hot.memory import as_int32, ascii_hash
+    from sprocketmq.hot.octets import Octets, cut, is_ascii
 
 MASK = 0xFFFFFFFF
 
 
 def string_hash(text: str) -> int:
     """`String.hashCode`: a signed 32-bit sum over UTF-16 units."""
-    return signed(hash_text(0, text))
+    return as_int32(hash_text(0, text))
 
 
 def tags_code(tags: str | None) -> int:
@@ -26,23 +27,12 @@ def tags_code(tags: str | None) -> int:
 
 def index_key_hash(topic: str, key: str) -> int:
     """The hash of `topic#key` in an IndexFile; never negative."""
-    return positive(signed(hash_text(hash_text(0, topic) * 31 + 35 & MASK, key)))
-
-
-def index_hash(index_key: str) -> int:
-    """The hash of a whole index key; never negative."""
-    return positive(string_hash(index_key))
+    return positive(as_int32(hash_text(hash_text(0, topic) * 31 + 35 & MASK, key)))
 
 
 def utf8_hash(data: bytes) -> int:
     """`string_hash` of UTF-8 text; what is not UTF-8 counts as Java reads it, as U+FFFD. 0 for none."""
-    return signed(hash_octets(0, data, 0, len(data)))
-
-
-def index_key_hash_of(topic: bytes, key: bytes) -> int:
-    """`index_key_hash` of UTF-8 text."""
-    value = hash_octets(0, topic, 0, len(topic)) * 31 + 35 & MASK  # 35 is the `#`
-    return positive(signed(hash_octets(value, key, 0, len(key))))
+    return as_int32(hash_octets(0, data, 0, len(data)))
 
 
 def hash_text(value: int, text: str) -> int:
@@ -57,22 +47,14 @@ def hash_text(value: int, text: str) -> int:
 
 
 def hash_octets(value: int, p: Octets, at: int, end: int) -> int:
-    start, begun = at, value
-    while at < end:
-        if p[at] > 0x7F:
-            return hash_text(begun, p[start:end].decode("utf-8", "replace"))
-        value = value * 31 + p[at] & MASK
-        at += 1
-    return value
-
-
-def signed(value: int) -> int:
-    if cython.compiled:
-        return value  # the conversion does it
-    return value - 0x1_0000_0000 if value > 0x7FFFFFFF else value
+    """The hash goes on from `value` over UTF-8 text, nearly always plain."""
+    if is_ascii(p, at, end):
+        return ascii_hash(p, at, end, value)
+    return hash_text(value, cut(p, at, end).decode("utf-8", "replace"))
 
 
 def positive(value: int) -> int:
+    """A hash as the index keeps it."""
     if value >= 0:
         return value
     return 0 if value == -0x8000_0000 else -value  # Java's abs has no positive twin for the smallest

@@ -1,11 +1,12 @@
 # The C types of dispatch.py.
-from sprocketmq.hot.octets cimport cut, i32, i64, is_ascii, same, text
+from sprocketmq.hot.octets cimport cut, i32, i64, same, text
+from sprocketmq.protocol.record.hashing cimport hash_octets, positive
 from sprocketmq.protocol.record.record cimport FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
 from sprocketmq.protocol.record.record cimport RecordParts
 from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sprocketmq.store.files.bad_pages cimport BadPages
 from sprocketmq.store.index.cursor cimport IndexCursor
-from sprocketmq.hot.memory cimport as_int32, ascii_hash, pointer
+from sprocketmq.hot.memory cimport as_int32, pointer
 from sprocketmq.store.dispatch.property_scan cimport PropertyScan
 from sprocketmq.store.queue.cursor cimport QueueCursor, is_tearable
 
@@ -83,11 +84,8 @@ cdef class Dispatcher:
         long long store_timestamp,
     ) except -1
 
-    @cython.locals(key_hash=cython.longlong)
+    @cython.locals(key_hash=int)
     cdef int put_key(
         self, IndexCursor index, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end,
         long long commit_offset, long long store_timestamp,
     ) except -1
-
-
-cdef unsigned int text_hash(const unsigned char* p, Py_ssize_t at, Py_ssize_t end, unsigned int value) except? 0

@@ -31,8 +31,9 @@ from sprocketmq.store.index.cursor import IndexCursor
 from sprocketmq.store.queue.cursor import QueueCursor, is_tearable
 
 if not cython.compiled:
-    from sprocketmq.hot.memory import Pointer, as_int32, ascii_hash, pointer
-    from sprocketmq.hot.octets import cut, i32, i64, is_ascii, same, text
+    from sprocketmq.hot.memory import Pointer, as_int32, pointer
+    from sprocketmq.hot.octets import cut, i32, i64, same, text
+    from sprocketmq.protocol.record.hashing import hash_octets, positive
     from sprocketmq.protocol.record.record import FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
     from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
@@ -225,7 +226,7 @@ class Dispatcher:
                 return store_timestamp + wait
         if found.tags_at < 0:
             return 0
-        return as_int32(text_hash(p, found.tags_at, found.tags_end, 0))
+        return as_int32(hash_octets(0, p, found.tags_at, found.tags_end))
 
     def dispatch_keys(self, cursor: QueueCursor, p: Pointer, commit_offset: int, store_timestamp: int) -> None:
         index: Any = self.index
@@ -248,21 +249,5 @@ class Dispatcher:
         self, index: IndexCursor, cursor: QueueCursor, p: Pointer, at: int, end: int, commit_offset: int,
         store_timestamp: int,
     ) -> None:  # fmt: skip
-        key_hash = as_int32(text_hash(p, at, end, cursor.key_hash))
-        if key_hash < 0:
-            key_hash = -key_hash if key_hash != -0x80000000 else 0
-        index.put(key_hash, commit_offset, store_timestamp)
-
-
-def text_hash(p: Pointer, at: int, end: int, value: int) -> int:
-    """Java's String.hashCode of UTF-8 text, going on from `value`, as an unsigned number."""
-    if is_ascii(p, at, end):
-        return ascii_hash(p, at, end, value)
-    for unit in utf16_units(cut(p, at, end)):
-        value = value * 31 + unit & 0xFFFFFFFF
-    return value
-
-
-def utf16_units(data: bytes) -> list[int]:
-    units = data.decode("utf-8", "replace").encode("utf-16-be", "surrogatepass")
-    return [units[at] << 8 | units[at + 1] for at in range(0, len(units), 2)]
+        key_hash = as_int32(hash_octets(cursor.key_hash, p, at, end))
+        index.put(positive(key_hash), commit_offset, store_timestamp)

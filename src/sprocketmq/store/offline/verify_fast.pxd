@@ -2,7 +2,7 @@
 from sprocketmq.hot.octets cimport cut, i32, i64, le32, put_le32, same
 from sprocketmq.protocol.record.record cimport WHOLE, RecordParts
 from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
-from sprocketmq.store.dispatch.dispatch cimport text_hash
+from sprocketmq.protocol.record.hashing cimport hash_octets, positive
 from sprocketmq.hot.memory cimport as_int32, pointer
 from sprocketmq.store.dispatch.property_scan cimport PropertyScan
 

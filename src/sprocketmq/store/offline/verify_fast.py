@@ -24,9 +24,9 @@ from sprocketmq.store.dispatch.property_scan import PropertyScan
 if not cython.compiled:
     from sprocketmq.hot.memory import Pointer, as_int32, pointer
     from sprocketmq.hot.octets import cut, i32, i64, le32, put_le32, same
+    from sprocketmq.protocol.record.hashing import hash_octets, positive
     from sprocketmq.protocol.record.record import WHOLE
     from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
-    from sprocketmq.store.dispatch.dispatch import text_hash
     from sprocketmq.store.index.format import INDEX_ENTRY_SIZE
     from sprocketmq.store.queue.format import ENTRY_SIZE
 
@@ -155,7 +155,7 @@ class Agreement:
         q: Pointer = lane._p
         found, at, code = self._found, (queue_offset - lane.first) * ENTRY_SIZE, 0
         if found.tags_at >= 0:
-            code = as_int32(text_hash(p, found.tags_at, found.tags_end, 0))
+            code = as_int32(hash_octets(0, p, found.tags_at, found.tags_end))
         return i64(q, at) == commit_offset and i32(q, at + 8) == self._layout.size and i64(q, at + 12) == code
 
     def has_keys(self, lane: QueueAgreement, p: Pointer, commit_offset: int, store_timestamp: int) -> bool:
@@ -165,12 +165,12 @@ class Agreement:
             return True
         seconds = index_seconds(store_timestamp, index.begin_timestamp)
         if found.unique_at >= 0:
-            value = text_hash(p, found.unique_at, found.unique_end, lane.key_hash)
+            value = hash_octets(lane.key_hash, p, found.unique_at, found.unique_end)
             if not self.is_next_key(value, commit_offset, seconds):
                 return False
         at = found.keys_at
         while found.next_key(p, at):
-            value = text_hash(p, found.key_at, found.key_end, lane.key_hash)
+            value = hash_octets(lane.key_hash, p, found.key_at, found.key_end)
             if not self.is_next_key(value, commit_offset, seconds):
                 return False
             at = found.key_end + 1
@@ -180,9 +180,7 @@ class Agreement:
         index = self._index
         if index is None or index.number + self._keys >= index.count:
             return False
-        number, key_hash = index.number + self._keys, as_int32(value)
-        if key_hash < 0:
-            key_hash = -key_hash if key_hash != -0x80000000 else 0
+        number, key_hash = index.number + self._keys, positive(as_int32(value))
         q: Pointer = index._p
         at = number * INDEX_ENTRY_SIZE
         if i32(q, at) != key_hash or i64(q, at + 4) != commit_offset:
