@@ -80,7 +80,7 @@ def run_task(directory: str, task: Task) -> Iterator[Finding | Count]:
 def check_records(view: StoreView, piece: LogSplit) -> Iterator[Finding | Count]:
     """Only what the quick way does not pass over is looked at one by one."""
     queues, records = QueueCheck(view), 0
-    agreement = Agreement(queues.lanes, queues.fetch, None)
+    agreement = Agreement(queues.agreements, queues.fetch, None)
     for found in unagreed(view, agreement, piece.begin, piece.end):
         if isinstance(found, Damage):
             what = f"{found.end - found.begin} bytes hold no whole record: {found.reason}"
@@ -88,10 +88,10 @@ def check_records(view: StoreView, piece: LogSplit) -> Iterator[Finding | Count]
             continue
         records += 1
         wanted = Dispatched.of(found, view.delays)
-        lane = queues.lane(found.topic, found.queue_id)
+        of_queue = queues.agreement(found.topic, found.queue_id)
         if wanted.entry is None or view.is_deleted(found):
             continue
-        lane.due = found.queue_offset + 1
+        of_queue.due = found.queue_offset + 1
         if problem := _queue_problem(view, wanted):
             file = view.log.file_at(found.commit_offset)
             yield Finding(file.path if file else "commitlog", found.commit_offset - (file.base if file else 0), problem)

@@ -36,7 +36,7 @@ def verify(view: StoreView, progress: Progress = lambda _offset: None) -> Iterat
     """Every finding: the log's first, then those of queues, index, checkpoint and config."""
     yield from _check_files(view)
     queues, index, newest = QueueCheck(view), IndexCheck(view), 0
-    agreement = Agreement(queues.lanes, queues.fetch, index.lane)
+    agreement = Agreement(queues.agreements, queues.fetch, index.agreement)
     for found in unagreed(view, agreement, view.log_begin, view.log_end, progress):
         if isinstance(found, Damage):
             yield _damage(found)
@@ -84,7 +84,7 @@ def _pass_over(view: StoreView, agreement: Agreement, at: int, end: int) -> int:
 
 def _check_record(view: StoreView, record: Record, queues: QueueCheck, index: IndexCheck) -> Iterator[Finding]:
     properties = record_dispatch.properties_of(record)
-    queues.lane(record.topic, record.queue_id)
+    queues.agreement(record.topic, record.queue_id)
     if record_dispatch.in_queue(record):
         yield from queues.check(record, record_dispatch.queue_entry(record, properties, view.delays))
     yield from index.check(record, record_dispatch.key_hashes(record, properties))

@@ -46,7 +46,7 @@ cdef class IndexAgreement:
 cdef class Agreement:
     cdef readonly long long newest
     cdef readonly long long records
-    cdef dict _lanes
+    cdef dict _agreements
     cdef object _fetch
     cdef IndexAgreement _index
     cdef QueueAgreement _last
@@ -58,23 +58,24 @@ cdef class Agreement:
     cpdef Py_ssize_t walk(self, object data, long long origin, Py_ssize_t enough) except -1
 
     @cython.locals(
-        layout=RecordParts, lane=QueueAgreement, kind=int, queued=bint, queue_offset=cython.longlong, store_timestamp=cython.longlong
+        layout=RecordParts, agreement=QueueAgreement, kind=int, queued=bint, queue_offset=cython.longlong,
+        store_timestamp=cython.longlong,
     )
     cdef bint agrees(self, const unsigned char* p, long long commit_offset) except -1
 
     @cython.locals(layout=RecordParts, last=QueueAgreement, queue_id=int, length=Py_ssize_t, of_topic=dict)
-    cdef QueueAgreement lane_of(self, const unsigned char* p)
+    cdef QueueAgreement agreement_of(self, const unsigned char* p)
 
     @cython.locals(q=cython.p_uchar, found=PropertyScan, at=Py_ssize_t, code=cython.longlong)
     cdef bint has_entry(
-        self, QueueAgreement lane, const unsigned char* p, long long queue_offset, long long commit_offset
+        self, QueueAgreement agreement, const unsigned char* p, long long queue_offset, long long commit_offset
     ) except -1
 
     @cython.locals(
         found=PropertyScan, index=IndexAgreement, seconds=cython.longlong, value=cython.uint, at=Py_ssize_t,
     )
     cdef bint has_keys(
-        self, QueueAgreement lane, const unsigned char* p, long long commit_offset, long long store_timestamp
+        self, QueueAgreement agreement, const unsigned char* p, long long commit_offset, long long store_timestamp
     ) except -1
 
     @cython.locals(index=IndexAgreement, number=Py_ssize_t, key_hash=cython.longlong, q=cython.p_uchar, at=Py_ssize_t)

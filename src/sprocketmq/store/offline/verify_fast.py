@@ -81,10 +81,10 @@ Fetch = Callable[[QueueAgreement, int], None]
 class Agreement:
     """`newest` is the latest store time among the `records` that were passed over."""
 
-    def __init__(self, lanes: QueueAgreements, fetch: Fetch, index: IndexAgreement | None) -> None:
+    def __init__(self, agreements: QueueAgreements, fetch: Fetch, index: IndexAgreement | None) -> None:
         self.newest = 0
         self.records = 0
-        self._lanes = lanes
+        self._agreements = agreements
         self._fetch = fetch
         self._index = index
         self._last: QueueAgreement | None = None
@@ -109,31 +109,31 @@ class Agreement:
 
     def agrees(self, p: Pointer, commit_offset: int) -> bool:
         """Whether queue and index have what the located record calls for; if so, both go on behind it."""
-        layout, lane = self._layout, self.lane_of(p)
-        if lane is None:
+        layout, agreement = self._layout, self.agreement_of(p)
+        if agreement is None:
             return False
         self._found.scan(p, layout.properties_at, layout.properties_end)
         kind = layout.sys_flag & TRANSACTION_MASK
         queued = kind == 0 or kind == TRANSACTION_COMMIT
         queue_offset, store_timestamp = i64(p, layout.at + 20), i64(p, layout.store_time_at)
-        if queued and not self.has_entry(lane, p, queue_offset, commit_offset):
+        if queued and not self.has_entry(agreement, p, queue_offset, commit_offset):
             return False
         self._keys = 0
         if self._index is not None:
-            if kind != TRANSACTION_ROLLBACK and not self.has_keys(lane, p, commit_offset, store_timestamp):
+            if kind != TRANSACTION_ROLLBACK and not self.has_keys(agreement, p, commit_offset, store_timestamp):
                 return False
             if not self.has_no_more_keys(commit_offset):
                 return False
             self._index.number += self._keys
         if queued:
-            lane.due = queue_offset + 1
+            agreement.due = queue_offset + 1
         if store_timestamp > self.newest:
             self.newest = store_timestamp
         self.records += 1
         return True
 
-    def lane_of(self, p: Pointer) -> QueueAgreement | None:
-        """The lane of the located record; None for a queue that was not met before."""
+    def agreement_of(self, p: Pointer) -> QueueAgreement | None:
+        """The agreement of the located record; None for a queue that was not met before."""
         layout, last = self._layout, self._last
         queue_id, length = i32(p, layout.at + 12), layout.topic_end - layout.topic_at
         if (
@@ -141,36 +141,36 @@ class Agreement:
             and same(p, layout.topic_at, last.topic_bytes, 0, length)
         ):  # fmt: skip
             return last  # neighbours often share a queue
-        of_topic = self._lanes.get(cut(p, layout.topic_at, layout.topic_end))
+        of_topic = self._agreements.get(cut(p, layout.topic_at, layout.topic_end))
         self._last = None if of_topic is None else of_topic.get(queue_id)
         return self._last
 
-    def has_entry(self, lane: QueueAgreement, p: Pointer, queue_offset: int, commit_offset: int) -> bool:
-        if lane.is_schedule or (lane.due >= 0 and queue_offset != lane.due):
+    def has_entry(self, agreement: QueueAgreement, p: Pointer, queue_offset: int, commit_offset: int) -> bool:
+        if agreement.is_schedule or (agreement.due >= 0 and queue_offset != agreement.due):
             return False
-        if queue_offset < lane.first or queue_offset >= lane.end:
-            self._fetch(lane, queue_offset)
-            if queue_offset < lane.first or queue_offset >= lane.end:
+        if queue_offset < agreement.first or queue_offset >= agreement.end:
+            self._fetch(agreement, queue_offset)
+            if queue_offset < agreement.first or queue_offset >= agreement.end:
                 return False
-        q: Pointer = lane._p
-        found, at, code = self._found, (queue_offset - lane.first) * ENTRY_SIZE, 0
+        q: Pointer = agreement._p
+        found, at, code = self._found, (queue_offset - agreement.first) * ENTRY_SIZE, 0
         if found.tags_at >= 0:
             code = as_int32(hash_octets(0, p, found.tags_at, found.tags_end))
         return i64(q, at) == commit_offset and i32(q, at + 8) == self._layout.size and i64(q, at + 12) == code
 
-    def has_keys(self, lane: QueueAgreement, p: Pointer, commit_offset: int, store_timestamp: int) -> bool:
+    def has_keys(self, agreement: QueueAgreement, p: Pointer, commit_offset: int, store_timestamp: int) -> bool:
         """Whether the next entries of the index are the record's keys, in their order."""
         found, index = self._found, self._index
         if index is None or commit_offset < index.begin:
             return True
         seconds = index_seconds(store_timestamp, index.begin_timestamp)
         if found.unique_at >= 0:
-            value = hash_octets(lane.key_hash, p, found.unique_at, found.unique_end)
+            value = hash_octets(agreement.key_hash, p, found.unique_at, found.unique_end)
             if not self.is_next_key(value, commit_offset, seconds):
                 return False
         at = found.keys_at
         while found.next_key(p, at):
-            value = hash_octets(lane.key_hash, p, found.key_at, found.key_end)
+            value = hash_octets(agreement.key_hash, p, found.key_at, found.key_end)
             if not self.is_next_key(value, commit_offset, seconds):
                 return False
             at = found.key_end + 1

@@ -37,15 +37,15 @@ class IndexCheck:
         self._files = [IndexView(view.source, path, view.index_shape) for path, size in view.index_paths if size]
         self._following = iter(self._files)
         self._file: IndexView | None = None
-        self._lane = IndexAgreement()
+        self._agreement = IndexAgreement()
         first = self._next
-        self._begin = self._lane.begin = first.entry.commit_offset if first else 0
+        self._begin = self._agreement.begin = first.entry.commit_offset if first else 0
         self._unindexed: tuple[int, int] | None = None
 
     @property
-    def lane(self) -> IndexAgreement | None:
+    def agreement(self) -> IndexAgreement | None:
         """Where the index is on its way through the log; None where there is none."""
-        return self._lane if self._files else None
+        return self._agreement if self._files else None
 
     def check(self, record: Record, hashes: list[int]) -> Iterator[Finding]:
         """The entries at the record's offset are those of its keys."""
@@ -56,7 +56,7 @@ class IndexCheck:
             if place.entry.key_hash not in hashes:
                 yield place.finding(f"has a hash that no key of the message at {record.commit_offset} has")
             yield from _check_time(place, record)
-            self._lane.number += 1
+            self._agreement.number += 1
         if Counter(hashes) - Counter(found) and record.commit_offset >= self._begin:
             first, count = self._unindexed or (record.commit_offset, 0)
             self._unindexed = first, count + 1
@@ -64,7 +64,7 @@ class IndexCheck:
     def skip(self, offset: int) -> None:
         """Entries of a damaged stretch of the log cannot be judged; the damage is a finding already."""
         while (place := self._next) is not None and place.entry.commit_offset < offset:
-            self._lane.number += 1
+            self._agreement.number += 1
 
     def rest(self) -> Iterator[Finding]:
         yield from self._before(1 << 63)
@@ -80,7 +80,7 @@ class IndexCheck:
     def _before(self, offset: int) -> Iterator[Finding]:
         """Entries that point to a place in the log where no record starts."""
         while (place := self._next) is not None and place.entry.commit_offset < offset:
-            self._lane.number += 1
+            self._agreement.number += 1
             target = place.entry.commit_offset
             if target < self._view.log_begin:
                 continue
@@ -100,14 +100,16 @@ class IndexCheck:
     @property
     def _next(self) -> _Place | None:
         """The entry that comes next, in this file or the first of those that follow; None when there is none left."""
-        while self._file is None or self._lane.number >= self._lane.count:
+        while self._file is None or self._agreement.number >= self._agreement.count:
             following = next(self._following, None)
             if following is None:
                 return None
             self._file = following
             is_last = following is self._files[-1]
-            self._lane.place(following.stored_entries(), following.count, following.header.begin_timestamp, is_last)
-        return _Place(self._file, self._lane.number, self._file.entry(self._lane.number))
+            self._agreement.place(
+                following.stored_entries(), following.count, following.header.begin_timestamp, is_last
+            )
+        return _Place(self._file, self._agreement.number, self._file.entry(self._agreement.number))
 
 
 def _check_time(place: _Place, record: Record) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ class QueueCheck:
 
     def __init__(self, view: StoreView) -> None:
         self._view = view
-        self.lanes: QueueAgreements = {}
+        self.agreements: QueueAgreements = {}
         self._at_hand: list[QueueAgreement] = []
         self._missing: dict[tuple[str, int], tuple[int, int]] = {}
         self._known = _known_topics(view)
@@ -34,38 +34,38 @@ class QueueCheck:
         if self._view.is_deleted(record):
             return
         key, offset = (record.topic, record.queue_id), record.queue_offset
-        queue, lane = self._view.queues.get(key), self.lane(*key)
+        queue, agreement = self._view.queues.get(key), self.agreement(*key)
         stored = self._plain(record, queue.stored(offset)) if queue is not None else None
-        due = offset if lane.due < 0 else lane.due
+        due = offset if agreement.due < 0 else agreement.due
         if queue is not None and offset > due:
             yield from self._unclaimed(queue, due, min(offset, self._stored_end(queue)))
         if offset < due and stored != expected:
             yield self._record_finding(record, f"its queue offset {offset} was used before")
             return
-        lane.due = offset + 1
+        agreement.due = offset + 1
         if queue is None or stored is None or not stored.is_written:
             self._count_missing(key, offset)
         elif stored != expected and not self._made_anew(record, stored):
             path, at = queue.place(offset)
             yield Finding(path, at, f"entry {offset} is {_text(stored)}, but the log calls for {_text(expected)}")
 
-    def lane(self, topic: str, queue_id: int) -> QueueAgreement:
+    def agreement(self, topic: str, queue_id: int) -> QueueAgreement:
         """Where a queue is on its way through the log."""
-        of_topic = self.lanes.setdefault(topic.encode(), {})
+        of_topic = self.agreements.setdefault(topic.encode(), {})
         if queue_id not in of_topic:
             of_topic[queue_id] = QueueAgreement(topic, queue_id)
         return of_topic[queue_id]
 
-    def fetch(self, lane: QueueAgreement, offset: int) -> None:
+    def fetch(self, agreement: QueueAgreement, offset: int) -> None:
         """Put the queue's entries from `offset` on at hand."""
         if len(self._at_hand) >= _QUEUES_AT_HAND:
             for other in self._at_hand:
                 other.place(None, 0, 0)
             self._at_hand.clear()
-        queue = self._view.queues.get((lane.topic, lane.queue_id))
+        queue = self._view.queues.get((agreement.topic, agreement.queue_id))
         run = queue.stored_run(offset, _RUN_ENTRIES) if queue is not None else memoryview(b"")
-        lane.place(run, offset, offset + len(run) // ENTRY_SIZE)
-        self._at_hand.append(lane)
+        agreement.place(run, offset, offset + len(run) // ENTRY_SIZE)
+        self._at_hand.append(agreement)
 
     def _plain(self, record: Record, stored: QueueEntry | None) -> QueueEntry | None:
         """The entry with the tag's hash in place of the address of the ConsumeQueueExt unit that holds it."""
@@ -100,7 +100,7 @@ class QueueCheck:
             yield Finding(path, at, f"{count} messages of the log have no entry, the first is {first}", severity)
         for key, queue in sorted(self._view.queues.items()):
             yield from self._check_files(queue)
-            due = self.lane(*key).due
+            due = self.agreement(*key).due
             yield from self._unclaimed(queue, queue.min_offset if due < 0 else due, self._stored_end(queue))
 
     def _check_files(self, queue: QueueView) -> Iterator[Finding]:
