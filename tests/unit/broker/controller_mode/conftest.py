@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 from tests.unit.broker.support import FakeClock, make_broker
 
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.replication import slave_tables
 from sprocketmq.controller.config import ControllerConfig
 from sprocketmq.controller.server import Controller
 from sprocketmq.controller.wiring import make_controller
@@ -20,6 +22,12 @@ StartBroker = Callable[..., Awaitable[Broker]]
 PATIENCE_S = 60.0
 #: A busy machine costs no broker its role, and no send its confirmation. Who looks for that says so.
 _STEADY = {"controllerHeartBeatTimeoutMills": "60000", "slaveTimeout": "60000"}
+
+
+@pytest.fixture(autouse=True)
+def quick_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables come as soon as a slave can ask for them: tests wait for what they hold, and not for the next second."""
+    monkeypatch.setattr(slave_tables, "_PERIOD_SECONDS", 0.05)
 
 
 @pytest_asyncio.fixture

@@ -6,17 +6,25 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 from tests.unit.broker.replication.support import HandSlave
 from tests.unit.broker.support import FakeClock, make_broker
 
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.replication import slave_tables
 from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.server import Nameserver
 from sprocketmq.store.files.files import Files
 
 StartMember = Callable[..., Awaitable[Broker]]
 Hand = Callable[[Broker], Awaitable[HandSlave]]
+
+
+@pytest.fixture(autouse=True)
+def quick_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables come as soon as a slave can ask for them: tests wait for what they hold, and not for the next second."""
+    monkeypatch.setattr(slave_tables, "_PERIOD_SECONDS", 0.05)
 
 
 @pytest_asyncio.fixture
