@@ -109,11 +109,14 @@ class FakeConnection:
     async def _answer(self, command: Command, future: asyncio.Future[Command], timeout: float) -> None:
         try:
             async with asyncio.timeout(timeout):
-                future.set_result(await self._transport.call(self._address, command, timeout))
-        except Unreachable as error:
-            future.set_exception(ConnectionLost(error.reason))
-        except TimeoutError:
-            future.set_exception(RequestTimeout("no answer"))
+                answer = await self._transport.call(self._address, command, timeout)
+        except (Unreachable, TimeoutError) as error:
+            if not future.done():
+                lost = ConnectionLost(error.reason) if isinstance(error, Unreachable) else RequestTimeout("no answer")
+                future.set_exception(lost)
+        else:
+            if not future.done():  # else who asked has gone
+                future.set_result(answer)
 
 
 def route(*brokers: str, queues: int = 4, perm: int = 6) -> TopicRouteData:
