@@ -1,4 +1,4 @@
-"""Stands in for the `cython` module where Cython is not installed: types and decorators that do nothing.
+"""Stands in for `cython` where it is not installed: what hot modules ask of it while they are interpreted.
 
 A hot module begins with
 
@@ -12,38 +12,11 @@ and Cython's compiler resolves `cython` by itself, so this file matters only whe
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 compiled = False
+longlong = int
 
 
-def _keep(function: Any) -> Any:
-    return function
-
-
-def _option(*_values: Any, **_options: Any) -> Callable[[Any], Any]:
-    return _keep
-
-
-cclass = cfunc = ccall = inline = final = nogil = _keep
-locals = returns = exceptval = boundscheck = wraparound = cdivision = freelist = _option
-initializedcheck = overflowcheck = annotation_typing = no_gc = internal = _option
-
-
-class _Type:
-    """A C type: callable, subscriptable for memoryviews, and without effect."""
-
-    def __call__(self, value: Any = 0) -> Any:
-        return value
-
-    def __getitem__(self, _item: Any) -> _Type:
-        return self
-
-
-bint = char = uchar = schar = short = ushort = int = uint = long = ulong = longlong = ulonglong = _Type()
-Py_ssize_t = size_t = double = float = p_char = p_uchar = p_void = object = const = void = _Type()
-
-
-def cast(_type: Any, value: Any, **_options: Any) -> Any:
+def cast(_type: type, value: Any) -> Any:
     return value

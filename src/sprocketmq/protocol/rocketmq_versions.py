@@ -5,8 +5,6 @@ From 4.0.0 on every x.y.z has two places, its snapshot's and then its own. Older
 
 from __future__ import annotations
 
-import re
-
 V3_0_7_SNAPSHOT = 28
 V3_0_11 = 37
 V3_1_8_SNAPSHOT = 62
@@ -15,26 +13,15 @@ V4_0_0 = 213
 V4_9_3 = 399
 V4_9_4 = 401
 V5_0_0 = 413
-V5_3_1 = 475
 V5_3_3 = 479
 
 _LAST = 2 * 199 + V4_0_0  # 5.9.9
-_NAME = re.compile(r"V?([45])[._](\d)[._](\d)([-_]SNAPSHOT)?")
 _OLDER = {
     V3_0_7_SNAPSHOT: "3.0.7-SNAPSHOT",
     V3_0_11: "3.0.11",
     V3_1_8_SNAPSHOT: "3.1.8-SNAPSHOT",
     V3_4_9: "3.4.9",
 }
-
-
-def version_number(name: str) -> int:
-    """The number of `5.3.3`, `V5_3_3` or `5.3.3-SNAPSHOT`."""
-    if (found := _NAME.fullmatch(name)) is None:
-        raise ValueError(f"no version: {name!r}")
-    major, minor, patch = int(found[1]), int(found[2]), int(found[3])
-    place = (major - 4) * 100 + minor * 10 + patch
-    return V4_0_0 + 2 * place - (found[4] is not None)
 
 
 def version_name(number: int) -> str:
@@ -46,8 +33,3 @@ def version_name(number: int) -> str:
     place, snapshot = divmod(number - V4_0_0 + 1, 2)
     major, minor, patch = 4 + place // 100, place // 10 % 10, place % 10
     return f"{major}.{minor}.{patch}" + ("" if snapshot else "-SNAPSHOT")
-
-
-def version_constant(number: int) -> str:
-    """`V5_3_3` for 479, as brokers print it in their runtime information."""
-    return "V" + re.sub(r"[.-]", "_", version_name(number))
