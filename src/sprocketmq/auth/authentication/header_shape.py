@@ -5,6 +5,9 @@ A client writes the same fields into every request of a code, and their values a
 from the keys is found out once, and the next request is held against it: two comparisons for a field.
 
 Keys are ordered by bytes, which is Java's order of ASCII; others are sorted in Python.
+
+Compiled, `p` is a bare pointer without bounds. `protocol.frame.decoder` has checked the block before: every length in
+it leads to another field or to its end, and a key that is the one we know has its length as well.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ class HeaderShape:
 
     def __init__(self) -> None:
         if not cython.compiled:
+            # Compiled they are C arrays within the object: no Python number for a field, and nothing to allocate.
             self.head, self.mask, self.tail = [0] * MAX_FIELDS, [0] * MAX_FIELDS, [0] * MAX_FIELDS
             self.key_at, self.key_length = [0] * MAX_FIELDS, [0] * MAX_FIELDS
             self.order, self.twin, self.first = [0] * MAX_FIELDS, [0] * MAX_FIELDS, [0] * MAX_FIELDS
@@ -175,7 +179,7 @@ def head_of(p: Octets, at: int, end: int) -> int:
     value, shift = 0, 64
     while at < end:
         shift -= 8
-        value |= cython.cast(cython.longlong, p[at]) << shift
+        value |= cython.cast(cython.longlong, p[at]) << shift  # a C int would lose what is shifted beyond its 32 bits
         at += 1
     return value
 

@@ -29,8 +29,8 @@ class QueueBatch:
     def reserve(self, size: int) -> Octets:
         """The batch's bytes, with room for so many behind its entries; good until the next call."""
         if self.size + size > len(self._room):
-            resize(self._room, 2 * (self.size + size))
-        return self._room
+            resize(self._room, 2 * (self.size + size))  # twice, so that a batch is moved a few times and not per row
+        return self._room  # compiled a bare address in it: `resize` may move the bytes, so nobody keeps it
 
     def take(self) -> bytes:
         """What it holds; it is empty afterwards."""
