@@ -136,7 +136,9 @@ class CommitLog:
     def open_at(self, offset: int) -> None:
         """Go on writing at `offset`, in its file or in a new one."""
         base = offset - offset % self.file_size
-        self._begin(self._open_segment(base, is_new=base not in self.bases))
+        segment = self._open_segment(base, is_new=base not in self.bases)
+        segment.committed = offset - base  # what an earlier run wrote is in the file already
+        self._begin(segment)
         self._place(offset - base)
 
     def make_room(self, size: int) -> None:
@@ -198,8 +200,6 @@ class CommitLog:
     def _place(self, position: int) -> None:
         segment = self._current
         view = segment.view if segment.buffer is None else memoryview(segment.buffer)
-        if segment.buffer is not None and not segment.committed:
-            segment.committed = position  # what an earlier run wrote is in the file already
         self._writer.place(view, segment.base, position, segment.ready)
 
     @property

@@ -202,6 +202,19 @@ def test_a_transient_buffer_is_readable_once_committed_and_safe_once_flushed(tmp
     store.close()
 
 
+def test_a_transient_buffer_keeps_what_came_before_its_first_commit_and_its_second_allocation(tmp_path: Path) -> None:
+    """Blocks are allocated 4 MiB at a time; with a disk that is nearly full, page by page."""
+    store = open_store(tmp_path, transient_store_pool_enable=True, mapped_file_size_commit_log=16 << 20)
+    sent = [b"%d" % number + bytes(2_000_000) for number in range(4)]
+    assert all(put(store, body=body).ok for body in sent)
+    store.flush()
+    assert bodies(store) == sent
+    store.close()
+    again = open_store(tmp_path, mapped_file_size_commit_log=16 << 20)
+    assert bodies(again) == sent
+    again.close()
+
+
 def test_what_was_only_in_the_transient_buffer_is_gone_with_the_process(tmp_path: Path) -> None:
     store = open_store(tmp_path, transient_store_pool_enable=True)
     put(store, body=b"committed")
