@@ -115,6 +115,12 @@ class ConsumeQueueExt:
             self._maps.drop(path)
             self._files.remove(path)
 
+    def destroy(self) -> None:
+        """The files go; who makes the queue again has maps of the new ones."""
+        for base in self.bases:
+            self._maps.drop(self.path_of(base))
+        self._files.remove_tree(self._folder)
+
 
 class ExtTable:
     """The ConsumeQueueExts of a store, each opened when its queue first needs it."""
@@ -160,5 +166,5 @@ class ExtTable:
 
     def forget(self, topic: str) -> None:
         for key in [key for key in self._exts if key[0] == topic]:
-            del self._exts[key]
+            self._exts.pop(key).destroy()
         self._files.remove_tree(self._layout.consume_queue_exts / topic)

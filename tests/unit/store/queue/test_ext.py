@@ -75,6 +75,18 @@ def test_a_crash_leaves_units_and_entries_in_step(tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_topic_that_is_made_again_has_its_units_in_its_own_files(tmp_path: Path) -> None:
+    store = open_ext(tmp_path)
+    put(store, TAGS="a")
+    store.delete_topic("T")
+    put(store, TAGS="b")
+    store.close()
+    store = open_ext(tmp_path)
+    put(store, TAGS="c")
+    assert [unit and unit.tags_code for unit in units(store, 2)] == [tags_code("b"), tags_code("c")]
+    store.close()
+
+
 def test_units_of_messages_that_are_gone_go_with_them(tmp_path: Path) -> None:
     store = open_ext(tmp_path)
     folder = tmp_path / "consumequeue_ext" / "T" / "0"
