@@ -128,6 +128,9 @@ async def test_a_disk_that_does_not_answer_holds_up_nobody(tmp_path: Path) -> No
                 await use(broker, caller, 30)
                 assert (await caller.send(f"New{number}")).code == ResponseCode.SUCCESS
                 await caller.heartbeat(f"NewGroup{number}", "c1")
+            assert (await caller.send("T1", TIMER_DELAY_SEC="100")).code == ResponseCode.SUCCESS
+            while not (tmp_path / "store" / "timerlog").exists():  # noqa: ASYNC110 - the first timer makes it
+                await asyncio.sleep(0.01)
             while not disk.waiting.is_set():  # noqa: ASYNC110 - the threads tell nobody
                 await asyncio.sleep(0.01)
             assert (await caller.send("T1")).code == ResponseCode.SUCCESS

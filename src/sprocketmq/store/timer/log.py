@@ -57,6 +57,7 @@ class TimerLog:
         self._file_size = file_size
         self._open: dict[int, File] = {}
         self._bases = sorted(self._load())
+        self._named = self._bases[-1:]  # the last file whose name is on disk
         self.end = self._find_end()
 
     def _load(self) -> Iterator[int]:
@@ -154,8 +155,14 @@ class TimerLog:
             self._files.remove(self._folder / file_name(base))
 
     def sync(self) -> None:
+        """Units and names of files; called on the thread that saves."""
+        last = self._bases[-1:]
         for base in self._bases[-2:]:
             self._file(base).sync()
+        if last != self._named:
+            self._files.sync_dir(self._folder)
+            self._files.sync_dir(self._folder.parent)  # the folder's own name is as young as its first file
+            self._named = last
 
     def close(self) -> None:
         for file in self._open.values():
@@ -164,8 +171,6 @@ class TimerLog:
 
     def _begin_file(self, base: int) -> None:
         self._files.create(self._folder / file_name(base), self._file_size).close()
-        self._files.sync_dir(self._folder)
-        self._files.sync_dir(self._folder.parent)  # the folder's own name is as young as its first file
         self._bases.append(base)
 
     def _file(self, base: int) -> File:

@@ -33,13 +33,12 @@ class Slot(NamedTuple):
 
 
 class TimerWheel:
-    """Slots are written as they change; `sync` makes them durable."""
+    """Slots are written as they change; `sync` makes them durable, and the file's name."""
 
     def __init__(self, files: Files, path: Path, precision_ms: int, slots: int = SLOTS) -> None:
-        is_new = not files.exists(path)
+        self._files = files
+        self._is_new = not files.exists(path)
         self._file = files.create(path, slots * SLOT_SIZE)
-        if is_new:
-            files.sync_dir(path.parent)
         self._precision_ms = precision_ms
         self._slots = slots
 
@@ -124,6 +123,9 @@ class TimerWheel:
 
     def sync(self) -> None:
         self._file.sync()
+        if self._is_new:
+            self._files.sync_dir(self._file.path.parent)
+            self._is_new = False
 
     def close(self) -> None:
         self._file.close()
