@@ -2,9 +2,10 @@
 
 A queue gives nothing more to its group while a message of the last take is neither acknowledged nor visible again. The
 group's offset moves to the first that is not acknowledged; when the time is over, the next take begins there, and
-whoever waits for the queue is told. An offset that somebody else has set ends the take. What is taken is kept in
-consumerOrderInfo.json and outlives a restart. It is saved with the offsets, every `flushConsumerOffsetInterval`, as
-RocketMQ saves it: a kill forgets the takes since, and their queues are free.
+whoever waits for the queue is told. That goes by the time that passes: a wall clock that is set frees no queue, and
+keeps none. An offset that somebody else has set ends the take. What is taken is kept in consumerOrderInfo.json and
+outlives a restart. It is saved with the offsets, every `flushConsumerOffsetInterval`, as RocketMQ saves it: a kill
+forgets the takes since, and their queues are free.
 
 An answer says how often its messages were taken before, as `flag qoQUEUE%OFFSET times` for each that was, and for the
 queue as `flag QUEUE times` the least of them; clients show it as the reconsume times.
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from sprocketmq.broker.pop.records import NORMAL
 from sprocketmq.broker.pop.takes import Key, Take, takes_from_tree, takes_to_tree
-from sprocketmq.broker.system_topics.alarm import Alarm
+from sprocketmq.broker.system_topics.alarm import Alarm, Steady
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.errors import BodyError
@@ -35,9 +36,10 @@ class PopOrder:
 
     def __init__(self, offsets: ConsumerOffsets, files: Files, folder: Path, clock: Clock) -> None:
         self.on_free: Callable[[str, int], object] = lambda _topic, _queue_id: None
-        self.alarm = Alarm("pop order", clock, self._ring)
         self._offsets = offsets
         self._clock = clock
+        self._steady = Steady(clock)
+        self.alarm = Alarm("pop order", self._steady, self._ring)
         self._takes: dict[Key, Take] = {}
         self._ends: list[tuple[int, Key]] = []
         self._times_set: dict[Key, int] = {}
@@ -55,7 +57,9 @@ class PopOrder:
             events.warning("orderly takes forgotten", reason=error)
             return
         self._takes = {key: take for key, take in takes.items() if take.open}
+        now = self._clock.now_ms()
         for key, take in self._takes.items():
+            take.ahead_ms = max(now, take.pop_time) - self._steady.now_ms()  # none waits longer than it was told to
             self._wake_at(take.free_ms, key)
 
     def save(self) -> None:
@@ -75,7 +79,7 @@ class PopOrder:
         if self._was_moved(take, topic, group, queue_id):
             del self._takes[topic, group, queue_id]
             return False
-        return self._clock.now_ms() < take.free_ms
+        return self._steady.now_ms() < take.free_ms
 
     def taken(
         self, topic: str, group: str, queue_id: int, offsets: list[int], next_offset: int, pop_time: int,
@@ -84,7 +88,9 @@ class PopOrder:
         """Note a take; how often its messages were taken before, in the form of an answer."""
         key = topic, group, queue_id
         times = self._times(self._takes.get(key), offsets, attempt_id)
-        take = Take(offsets, next_offset, pop_time, pop_time + invisible_time, attempt_id, times, self._clock.now_ms())
+        now = self._clock.now_ms()
+        take = Take(offsets, next_offset, pop_time, pop_time + invisible_time, attempt_id, times, now)
+        take.ahead_ms = now - self._steady.now_ms()
         self._takes[key] = take
         self.saver.changed()
         self._offsets.commit(group, topic, queue_id, offsets[0])
@@ -104,7 +110,7 @@ class PopOrder:
         self._offsets.commit(group, topic, queue_id, take.commit_offset)
         if not take.open:
             del self._takes[topic, group, queue_id]
-        if self._clock.now_ms() >= take.free_ms:
+        if self._steady.now_ms() >= take.free_ms:
             self.on_free(topic, queue_id)
         else:  # perhaps earlier than before
             self._wake_at(take.free_ms, (topic, group, queue_id))
@@ -113,7 +119,8 @@ class PopOrder:
         """Keep one message hidden until then."""
         take = self._takes.get((topic, group, queue_id))
         if take is not None and take.pop_time == pop_time:
-            take.later[offset] = until_ms
+            set_by = self._clock.now_ms() - self._steady.now_ms() - take.ahead_ms
+            take.later[offset] = until_ms - set_by  # all times of a take are of the clock that it began with
             self.saver.changed()
             self._wake_at(take.free_ms, (topic, group, queue_id))
 
@@ -140,7 +147,7 @@ class PopOrder:
             self.alarm.set(self._ends[0][0])
 
     def _ring(self) -> None:
-        now = self._clock.now_ms()
+        now = self._steady.now_ms()
         while self._ends and self._ends[0][0] <= now:
             at_ms, key = heapq.heappop(self._ends)
             if self._times_set.get(key) == at_ms:

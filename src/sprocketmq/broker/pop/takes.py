@@ -31,6 +31,8 @@ class Take:
     touched_ms: int
     acked: set[int] = field(default_factory=set)
     later: dict[int, int] = field(default_factory=dict)
+    #: By how much its times are ahead of the time that passes.
+    ahead_ms: int = 0
 
     @property
     def open(self) -> list[int]:
@@ -42,8 +44,8 @@ class Take:
 
     @property
     def free_ms(self) -> int:
-        """When all that is open is visible again."""
-        return max((self.later.get(offset, self.visible_ms) for offset in self.open), default=0)
+        """When all that is open is visible again, by the time that passes."""
+        return max((self.later.get(offset, self.visible_ms) for offset in self.open), default=0) - self.ahead_ms
 
 
 def takes_to_tree(takes: Mapping[Key, Take]) -> dict[str, Any]:

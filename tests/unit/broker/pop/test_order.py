@@ -37,6 +37,42 @@ def test_a_queue_is_free_when_the_time_is_over(order: PopOrder, clock: FakeClock
     assert not order.is_blocked("T", "G", 0, None)
 
 
+@pytest.mark.parametrize("jump", [3_600_000, -3_600_000])
+def test_a_clock_that_is_set_frees_no_queue_and_keeps_none(order: PopOrder, clock: FakeClock, jump: int) -> None:
+    clock.jump(jump)
+    order.hide("T", "G", 0, 3, START_MS, clock.now + 1500)
+    clock.now += 1499
+    assert order.is_blocked("T", "G", 0, None)
+    clock.now += 1
+    assert not order.is_blocked("T", "G", 0, None)
+
+
+def test_who_waits_is_told_when_time_has_passed_whatever_the_clock_says(order: PopOrder, clock: FakeClock) -> None:
+    told: list[tuple[str, int]] = []
+    order.on_free = lambda topic, queue_id: told.append((topic, queue_id))
+    clock.jump(3_600_000)
+    order.alarm.ring()
+    assert told == []
+    clock.jump(-7_200_000)
+    clock.now += 1000
+    order.alarm.ring()
+    assert told == [("T", 0)]
+
+
+@pytest.mark.parametrize("jump", [0, -3_600_000])
+def test_a_take_of_an_earlier_run_waits_no_longer_than_it_was_told_to(
+    order: PopOrder, offsets: ConsumerOffsets, clock: FakeClock, tmp_path: Path, jump: int
+) -> None:
+    order.save()
+    clock.jump(jump)
+    again = PopOrder(offsets, Disk(), tmp_path, clock)
+    again.load()
+    clock.now += 999
+    assert again.is_blocked("T", "G", 0, None)
+    clock.now += 1
+    assert not again.is_blocked("T", "G", 0, None)
+
+
 def test_the_same_attempt_may_take_again(order: PopOrder) -> None:
     assert not order.is_blocked("T", "G", 0, "attempt")
     assert order.is_blocked("T", "G", 0, "other")
