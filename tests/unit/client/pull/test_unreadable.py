@@ -98,6 +98,15 @@ def test_the_place_is_the_one_it_claims_where_that_can_be() -> None:
     assert unreadable_records.split(b"\0" * 9, QUEUE, 20, 60)[1] == 21
 
 
+@pytest.mark.parametrize("change", [-91, -7, 5])
+def test_a_record_that_lies_about_its_size_costs_itself_alone(change: int) -> None:
+    records = [stored(b"x" * 20, offset) for offset in (3, 4, 5, 6)]
+    wrong = len(records[1]) + change
+    records[1] = wrong.to_bytes(4, "big") + records[1][4:]
+    messages, next_offset = unreadable_records.split(b"".join(records), QUEUE, 3, 7)
+    assert ([message.queue_offset for message in messages], next_offset) == ([3], 5)
+
+
 async def test_a_range_goes_on_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
     transport = FakeTransport()
     broker = FakeQueues(transport, queues=1)
