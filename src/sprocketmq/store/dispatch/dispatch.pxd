@@ -51,21 +51,21 @@ cdef class Dispatcher:
         long long commit_offset, int size, int sys_flag, long long queue_offset, long long store_timestamp,
     ) except -1
 
-    @cython.locals(tags_code=cython.longlong)
+    @cython.locals(tags_code=cython.longlong, in_entry=cython.longlong)
     cdef int enter(
         self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long commit_offset,
         int size, long long queue_offset, long long store_timestamp,
     ) except -1
 
-    @cython.locals(tags_code=cython.longlong)
+    @cython.locals(tags_code=cython.longlong, in_entry=cython.longlong)
     cdef int mend(
         self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long commit_offset,
         int size, long long queue_offset, long long store_timestamp,
     ) except -1
 
     cdef long long in_entry(
-        self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long tags_code,
-        long long store_timestamp,
+        self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t end, long long queue_offset,
+        long long tags_code, long long store_timestamp,
     ) except? -1
 
     cdef bint belongs(self, QueueCursor cursor, long long queue_offset, long long record_end) except -1

@@ -3,8 +3,9 @@
 
 Records are dispatched in the order of the log, each to its ConsumeQueue and then to the index. Dispatching a record
 twice changes nothing, so recovery may begin early. After a crash it is `mending`: an entry that the power cut may have
-torn is compared with its record. A record of a topic that was deleted since is in the index alone. A queue whose file
-cannot be written is `held`: its records are noted, and those of other queues go on.
+torn is compared with its record, and units of the extension are written once more. A record of a topic that was deleted
+since is in the index alone. A queue whose file cannot be written is `held`: its records are noted, and those of other
+queues go on.
 
     transaction bits     queue   index
     none, committed      yes     yes
@@ -43,7 +44,7 @@ MAX_HELD = 1_000_000
 OpenQueue = Callable[[str, int], QueueCursor]
 OnDispatch = Callable[[str, int, int, int, int, bytes], object]
 OnHold = Callable[[QueueCursor, QueueUnwritable], object]
-Extend = Callable[[QueueCursor, int, int, bytes], int]
+Extend = Callable[[QueueCursor, int, int, int, bytes], int]
 
 
 class Dispatcher:
@@ -147,7 +148,10 @@ class Dispatcher:
         if kind == 0 or kind == TRANSACTION_COMMIT:
             if commit_offset < cursor.deleted_below and store_timestamp <= cursor.deleted_until:
                 pass  # its topic was deleted since
-            elif self.mending != 0 and 0 < queue_offset < cursor.max_offset:  # the first entry lies in one sector
+            elif (
+                self.mending != 0 and queue_offset < cursor.max_offset
+                and (queue_offset > 0 or commit_offset + size <= cursor.max_commit_offset)  # else it begins anew
+            ):  # fmt: skip
                 self.mend(cursor, p, at, end, commit_offset, size, queue_offset, store_timestamp)
             elif cursor.held:
                 self.wait(cursor, commit_offset, size, store_timestamp)
@@ -167,7 +171,8 @@ class Dispatcher:
         """Write the record's entry, when it is the queue's next."""
         if self.belongs(cursor, queue_offset, commit_offset + size):
             tags_code = self.tags_code(cursor, p, store_timestamp)
-            cursor.put(commit_offset, size, self.in_entry(cursor, p, at, end, tags_code, store_timestamp))
+            in_entry = self.in_entry(cursor, p, at, end, queue_offset, tags_code, store_timestamp)
+            cursor.put(commit_offset, size, in_entry)
             cursor.store_timestamp = store_timestamp
             if cursor.watched and self.on_dispatch is not None:
                 self.on_dispatch(
@@ -200,16 +205,19 @@ class Dispatcher:
         store_timestamp: int,
     ) -> None:  # fmt: skip
         """The queue has an entry for the record: make it the right one, where it may be torn."""
-        if is_tearable(queue_offset, self.mending):
+        if self.extend is not None or is_tearable(queue_offset, self.mending):
             tags_code = self.tags_code(cursor, p, store_timestamp)
-            in_entry = self.in_entry(cursor, p, at, end, tags_code, store_timestamp)
+            in_entry = self.in_entry(cursor, p, at, end, queue_offset, tags_code, store_timestamp)
             cursor.owner.mend(queue_offset, commit_offset, size, in_entry)
 
-    def in_entry(self, cursor: QueueCursor, p: Pointer, at: int, end: int, tags_code: int, store_timestamp: int) -> int:
+    def in_entry(
+        self, cursor: QueueCursor, p: Pointer, at: int, end: int, queue_offset: int, tags_code: int,
+        store_timestamp: int,
+    ) -> int:  # fmt: skip
         """What stands in the queue entry: the code, or the address of the extension's unit that has it."""
         if self.extend is None:
             return tags_code
-        return self.extend(cursor, tags_code, store_timestamp, cut(p, at, end))
+        return self.extend(cursor, queue_offset, tags_code, store_timestamp, cut(p, at, end))
 
     def belongs(self, cursor: QueueCursor, queue_offset: int, record_end: int) -> bool:
         """Whether the record is the next of its queue and not one it has already."""

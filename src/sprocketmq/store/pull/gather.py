@@ -125,8 +125,9 @@ class Gather:
         unit = None
         if self.unit_of is not None and is_ext_address(tags_code):
             unit = self.unit_of(tags_code)
-            if unit is not None:
-                tags_code = unit.tags_code
+            if unit is None:
+                return True  # nobody knows its tag here; the client looks as well
+            tags_code = unit.tags_code
         if codes is not None:
             return as_int32(tags_code) in codes
         return rule is None or bool(rule.matches_entry(tags_code, unit))

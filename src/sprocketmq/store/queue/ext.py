@@ -19,6 +19,7 @@ from sprocketmq.store.queue.cursor import QueueCursor
 from sprocketmq.store.queue.ext_format import (
     END,
     END_ROOM,
+    UNIT_HEAD,
     ExtUnit,
     decode_unit,
     encode_unit,
@@ -35,7 +36,10 @@ FilterBits = Callable[[str, bytes], bytes | None]
 
 
 class ConsumeQueueExt:
-    """The units of one queue. The end is not stored: it lies behind the unit that the last entry names."""
+    """The units of one queue. The end is not stored: it lies behind the unit that the last entry names.
+
+    Units are synced with the checkpoint alone. So recovery writes those of the entries behind it once more.
+    """
 
     def __init__(self, files: Files, maps: MapCache, folder: Path, file_size: int) -> None:
         self._files = files
@@ -45,6 +49,7 @@ class ConsumeQueueExt:
         self.bases = [base for name in files.list_dir(folder) if (base := base_offset_of(name)) is not None]
         self.end = 0
         self._allocated = 0
+        self._synced = 0
 
     def path_of(self, base: int) -> Path:
         return self._folder / file_name(base)
@@ -58,10 +63,25 @@ class ConsumeQueueExt:
         BAD_PAGES.check()
         return unit
 
-    def resume(self, last_address: int | None) -> None:
-        """Go on behind the unit at an address, or at the beginning, and clear what is behind."""
-        unit = None if last_address is None else self.get(last_address)
-        self.end = 0 if last_address is None or unit is None else ext_offset(last_address) + unit.size
+    def end_of(self, address: int) -> int:
+        """Behind the unit at an address. One that is damaged keeps its place."""
+        unit = self.get(address)
+        return ext_offset(address) + (UNIT_HEAD.size if unit is None else unit.size)
+
+    def find_end(self) -> int:
+        """Behind the last unit that is there."""
+        if not self.bases:
+            return 0
+        base = at = self.bases[-1]
+        view = self._maps.get(self.path_of(base))
+        while (unit := decode_unit(view, at - base)) is not None:
+            at += unit.size
+        BAD_PAGES.check()
+        return at
+
+    def resume(self, end: int) -> None:
+        """Go on at `end`, and clear what is behind."""
+        self.end = self._synced = end
         for base in [base for base in self.bases if base > self.end]:
             self.bases.remove(base)
             self._maps.drop(self.path_of(base))
@@ -104,9 +124,11 @@ class ConsumeQueueExt:
 
     def sync(self) -> None:
         """Called on the flush thread."""
-        for base in self.bases[-1:]:
+        end = self.end
+        for base in [base for base in self.bases if base + self.file_size > self._synced]:
             sync_unless_gone(self._files, self.path_of(base))
             sync_parents_unless_gone(self._files, self.path_of(base), self._folder.parent.parent)
+        self._synced = end
 
     def remove_files_below(self, address: int) -> None:
         """Delete the files that hold only units before an address; the last stays."""
@@ -137,19 +159,31 @@ class ExtTable:
     def of_queue(self, topic: str, queue_id: int) -> ConsumeQueueExt:
         ext = self._exts.get((topic, queue_id))
         if ext is None:
-            folder = self._layout.consume_queue_ext(topic, queue_id)
-            ext = self._exts[topic, queue_id] = ConsumeQueueExt(self._files, self._maps, folder, self._file_size)
-            ext.resume(self._last_address(self._queues.find(topic, queue_id)))
+            queue = self._queues.find(topic, queue_id)
+            ext = self._open(topic, queue_id, 0 if queue is None else queue.max_offset)
         return ext
 
-    def _last_address(self, queue: ConsumeQueue | None) -> int | None:
-        entry = None if queue is None else queue.raw_entry(queue.max_offset - 1)
-        return entry.tags_code if entry is not None and is_ext_address(entry.tags_code) else None
+    def _open(self, topic: str, queue_id: int, queue_offset: int) -> ConsumeQueueExt:
+        """The next unit is that of `queue_offset`."""
+        folder = self._layout.consume_queue_ext(topic, queue_id)
+        ext = self._exts[topic, queue_id] = ConsumeQueueExt(self._files, self._maps, folder, self._file_size)
+        queue = self._queues.find(topic, queue_id)
+        before = None if queue is None else queue.raw_entry(queue_offset - 1)
+        if before is not None and is_ext_address(before.tags_code):
+            ext.resume(ext.end_of(before.tags_code))
+        else:
+            ext.resume(ext.find_end() if queue_offset else 0)
+        return ext
 
-    def extend(self, cursor: QueueCursor, tags_code: int, store_timestamp: int, properties: bytes) -> int:
+    def extend(
+        self, cursor: QueueCursor, queue_offset: int, tags_code: int, store_timestamp: int, properties: bytes
+    ) -> int:
         """Called by the dispatcher: the address that takes the tag hash's place in the queue entry."""
         bits = None if self.filter_bits is None else self.filter_bits(cursor.topic, properties)
-        return self.of_queue(cursor.topic, cursor.queue_id).put(ExtUnit(tags_code, store_timestamp, bits or b""))
+        ext = self._exts.get((cursor.topic, cursor.queue_id))
+        if ext is None:
+            ext = self._open(cursor.topic, cursor.queue_id, queue_offset)
+        return ext.put(ExtUnit(tags_code, store_timestamp, bits or b""))
 
     def trim(self, queue: ConsumeQueue) -> None:
         """Delete the files whose units no entry names any more; the queue has been trimmed before."""

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from tests.fault.disk import SimDisk, keep_nothing
 from tests.unit.store.support import START_MS, finish_cleaning, open_store, put
 
 from sprocketmq.protocol.record.hashing import tags_code
 from sprocketmq.protocol.record.record import decode_records
+from sprocketmq.store.files.files import Files
 from sprocketmq.store.files.layout import file_name
 from sprocketmq.store.queue.ext_format import ExtUnit, ext_offset, is_ext_address
 from sprocketmq.store.store import MessageStore
@@ -22,8 +25,8 @@ def units(store: MessageStore, count: int) -> list[ExtUnit | None]:
     return found
 
 
-def open_ext(root: Path) -> MessageStore:
-    store = open_store(root, enable_consume_queue_ext=True)
+def open_ext(root: Path, files: Files | None = None) -> MessageStore:
+    store = open_store(root, files=files, enable_consume_queue_ext=True)
     assert store.exts is not None
     store.exts.filter_bits = lambda topic, properties: bytes([len(topic), len(properties)] * 20)
     return store
@@ -72,6 +75,40 @@ def test_a_crash_leaves_units_and_entries_in_step(tmp_path: Path) -> None:
     assert [unit and unit.tags_code for unit in units(store, 11)] == [tags_code("a")] * 10 + [tags_code("b")]
     store.delete_topic("T")
     assert not (tmp_path / "consumequeue_ext" / "T").exists()
+    store.close()
+
+
+@pytest.mark.parametrize("safe", [0, 1, 90])
+def test_units_that_a_power_cut_took_are_written_again(safe: int) -> None:
+    """Entries reach the disk before their units, which the checkpoint alone syncs: here after `safe` of them."""
+    disk = SimDisk()
+    store = open_ext(disk.root, disk)
+    for number in range(100):  # two files of 4096 bytes
+        if number == safe:
+            store.flush()
+            store.write_checkpoint()
+        put(store, TAGS=str(number))
+    store.flush()
+    store.queues.flush(0)
+    after = disk.power_cut(keep_nothing)
+    store.abandon()
+    again = open_ext(disk.root, after)
+    put(again, TAGS="100")
+    assert [unit and unit.tags_code for unit in units(again, 101)] == [tags_code(str(tag)) for tag in range(101)]
+    again.close()
+
+
+def test_a_message_whose_unit_is_damaged_is_wanted_by_all_and_keeps_its_place(tmp_path: Path) -> None:
+    store = open_ext(tmp_path)
+    put(store, body=b"1", TAGS="a")
+    put(store, body=b"2", TAGS="b")
+    store.close()
+    path = tmp_path / "consumequeue_ext" / "T" / "0" / file_name(0)
+    path.write_bytes(path.read_bytes()[:60] + bytes(path.stat().st_size - 60))  # a unit has 60 bytes
+    store = open_ext(tmp_path)
+    put(store, body=b"3", TAGS="c")
+    result = store.get_message("T", 0, 0, 32, 1 << 20, frozenset({tags_code("a")}))
+    assert [record.body for record in decode_records(result.records)] == [b"1", b"2"]
     store.close()
 
 
