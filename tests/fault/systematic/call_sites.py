@@ -8,8 +8,9 @@ The calls are found by running the script under a profile: each line of this pro
 it does that for. What a client's request calls is no background work: it is answered. In a second run the profile
 raises at the call. That must be said in the log; nothing that was acknowledged may be lost; and the task must go on, or
 the store must have stopped taking messages. Interpreted code alone can be looked into. --one-each takes one call of
-each task. --together raises at so many calls in one run of the script, and at one where that shows something or a call
-is not made. --done FILE names the calls that were tried, a line each: the next run with the file goes on behind them.
+each task. --together raises at so many calls in one run of the script, at half of them where that shows something, and
+at one where a call is not made. --done FILE names the calls that were tried, a line each: the next run with the file
+goes on behind them.
 """
 
 from __future__ import annotations
@@ -186,30 +187,35 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 def _raise_at(
     mode: str, todo: list[Site], together: int, options: argparse.Namespace, result: dict[str, Any], began: float
 ) -> list[Site]:
-    """At so many calls in each run of the script; those that were not made. What breaks a promise is tried again, one
-    by one.
-    """
+    """At so many calls in each run of the script; those that were not made."""
     unmet: list[Site] = []
     runs = -(-len(todo) // together)
     for number in range(runs):
         if time.monotonic() - began > options.seconds:
             break
         some = todo[number::runs]  # from everywhere, so that they are in each other's way but little
-        met, findings = asyncio.run(inject(mode, some, ("power", "stop")[number % 2]))
-        if findings and together > 1:
-            unmet += some
-            continue
-        unmet += [site for site in some if site not in met]
-        tried = met if together > 1 else some
+        tried = _tried(mode, some, ("power", "stop")[number % 2], result)
+        if together == 1:
+            tried = some  # a call that is not made by itself is not made
+        unmet += [site for site in some if site not in tried]
         result["tried"] += len(tried)
-        result["raised"] += len(met)
         result["seconds"] = round(time.monotonic() - began, 1)
-        result["findings"] += [f"{mode}, {some[0]}: {finding}" for finding in findings][:5]
         keep(result, options.json)
         if options.done:
             with options.done.open("a") as file:
                 file.writelines(f"{mode} {site}\n" for site in tried)
     return unmet
+
+
+def _tried(mode: str, some: Sequence[Site], ending: str, result: dict[str, Any]) -> list[Site]:
+    """Those that were made. Of several that break a promise together, each half is tried again, down to the one."""
+    met, findings = asyncio.run(inject(mode, some, ending))
+    if findings and len(some) > 1:
+        halves = some[: len(some) // 2], some[len(some) // 2 :]
+        return [site for half in halves for site in _tried(mode, half, ending, result)]
+    result["raised"] += len(met)
+    result["findings"] += [f"{mode}, {some[0]}: {finding}" for finding in findings][:5]
+    return met
 
 
 def _one_each(found: list[Site]) -> list[Site]:
