@@ -6,11 +6,13 @@ _nonce  STREAM-COUNT: a text of the sender's own, and how many requests it has s
 
 Of each stream the highest count is kept, and which of the 1,024 before it have come: requests of one sender overtake
 each other on several connections, but not by more. A stream is forgotten when its last time is too old to be taken.
+A user that makes more streams than can be kept is refused itself, and nobody else.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 
 from sprocketmq.auth.authentication.session import Session
@@ -21,14 +23,16 @@ from sprocketmq.protocol.signing import CODE, NONCE, TIMESTAMP
 
 SKEW_MS = 300_000
 WINDOW = 1024
-MAX_STREAMS = 100_000
+#: Of one user. There is one for each sender, and for each command of a tool, of the last ten minutes.
+MAX_STREAMS = 10_000
 
 
 class Replays:
     def __init__(self, now_ms: Callable[[], int] | None = None) -> None:
         self._now_ms = now_ms or (lambda: time.time_ns() // 1_000_000)
-        #: (user, stream) -> (highest count, bits of those below it, when it may be forgotten)
-        self._streams: dict[tuple[bytes, str], tuple[int, int, int]] = {}
+        #: (user, stream) -> (highest count, bits of those below it, when it may be forgotten); the oldest first.
+        self._streams: OrderedDict[tuple[bytes, str], tuple[int, int, int]] = OrderedDict()
+        self._streams_of: Counter[bytes] = Counter()
 
     def check(self, session: Session, request: Command) -> None:
         fields = request.ext_fields or {}
@@ -46,8 +50,8 @@ class Replays:
 
     def _note(self, key: tuple[bytes, str], count: int, now: int) -> None:
         highest, seen, _ = self._streams.get(key, (-1, 0, 0))
-        if highest < 0 and len(self._streams) >= MAX_STREAMS:
-            self._forget(now)
+        if highest < 0:
+            self._make_room(key[0], now)
         if count > highest:
             shifted = 0 if count - highest > WINDOW or highest < 0 else seen << (count - highest)
             seen = (shifted | 1) & (1 << WINDOW) - 1
@@ -59,11 +63,16 @@ class Replays:
             seen |= bit
         # Whatever of this stream is sent again is older than what it may be when the stream is forgotten.
         self._streams[key] = highest, seen, now + 2 * SKEW_MS
+        self._streams.move_to_end(key)
 
-    def _forget(self, now: int) -> None:
-        self._streams = {key: stream for key, stream in self._streams.items() if stream[2] > now}
-        if len(self._streams) >= MAX_STREAMS:
-            raise RequestRefused(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{MAX_STREAMS} senders are known")
+    def _make_room(self, user: bytes, now: int) -> None:
+        """For one more stream of `user`."""
+        while self._streams and next(iter(self._streams.values()))[2] <= now:
+            (owner, _), _ = self._streams.popitem(last=False)
+            self._streams_of[owner] -= 1
+        if self._streams_of[user] >= MAX_STREAMS:
+            raise RequestRefused(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{MAX_STREAMS} senders of this user are known")
+        self._streams_of[user] += 1
 
 
 def check_code(request: Command) -> None:

@@ -4,13 +4,15 @@ import pytest
 
 from sprocketmq.auth.account_realm import AccountRealm
 from sprocketmq.auth.accounts import AccountStore
+from sprocketmq.auth.authentication import replays
 from sprocketmq.auth.authentication.replays import SKEW_MS, WINDOW, Replays
 from sprocketmq.auth.authentication.users import UserType
 from sprocketmq.auth.guard import Guard
+from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.signing import CODE, NONCE, TIMESTAMP, RequestStamps, with_signature
 
-from ..test_guard import answer, connection
+from ..test_guard import answer, checked, connection
 
 NOW = 1_700_000_000_000
 
@@ -72,6 +74,30 @@ def test_what_is_too_old_or_too_new_is_refused(guard: Guard, ts: int) -> None:
 @pytest.mark.parametrize("nonce", ["", "7", "-7", "s-", "s-x", "s-\u0667", "s-" + "9" * 19, "x" * 65 + "-1"])
 def test_a_number_that_is_none(guard: Guard, nonce: str) -> None:
     assert "must sign" in (answer(guard, request({**stamped(1), NONCE: nonce})) or "")
+
+
+def test_a_user_with_too_many_senders_stops_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replays, "MAX_STREAMS", 3)
+    accounts, now = AccountStore(), [NOW]
+    for name in ("many", "other"):
+        accounts.create_user(name, "pw", UserType.SUPER, strict=True)
+    guard = Guard(AccountRealm(accounts), "c", check_replay=Replays(lambda: now[0]).check)
+
+    def ask(stream: str, count: int = 0, key: str = "many") -> str:
+        try:
+            checked(guard, connection(), request(stamped(count, ts=now[0], stream=stream), key=key))
+        except RequestRefused as refused:
+            return refused.remark
+        return "done"
+
+    full = "[OVERLOAD]3 senders of this user are known"
+    assert [ask(stream) for stream in "abcd"] == ["done", "done", "done", full]
+    assert ask("a", 1) == ask("d", key="other") == "done"
+    now[0] += 2 * SKEW_MS - 1
+    assert ask("a", 2) == "done"
+    now[0] += 1  # b and c are forgotten, a is not
+    assert [ask(stream) for stream in "def"] == ["done", "done", full]
+    assert ask("a", 2) == "the request has been here before"
 
 
 def test_stamps_are_used_once() -> None:
