@@ -24,6 +24,9 @@ def parse_block(pattern: str) -> tuple[int, int] | None:
         if not _BITS.fullmatch(bits):
             return None
         network = ip_network(f"{_plain(host)}/{bits}", strict=False)
+        if (first := _parsed(host)).version != network.version:
+            # RocketMQ counts the bits of an IPv4 address in IPv6 clothes as those of IPv4, which has but 32.
+            network = ip_network((first, min(int(bits), 32)), strict=False)
     except ValueError:
         return None
     return int(network.network_address), int(network.broadcast_address)
@@ -46,11 +49,14 @@ def covers(pattern: str, address: str) -> bool:
 
 
 def number(address: str) -> int:
-    """The value of an address; an IPv4 address in IPv6 clothes is IPv4."""
-    parsed: IPv4Address | IPv6Address = ip_address(_plain(address))
-    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
-        parsed = parsed.ipv4_mapped
-    return int(parsed)
+    return int(_parsed(address))
+
+
+def _parsed(address: str) -> IPv4Address | IPv6Address:
+    """An IPv4 address in IPv6 clothes is IPv4."""
+    parsed = ip_address(_plain(address))
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return mapped or parsed
 
 
 def _plain(address: str) -> str:

@@ -5,7 +5,7 @@
     1.2.3.4   2001:db8::7                that one
     1.2.3.4,1.2.3.5   1.2.3.{4,5}        each of them
     1.2.3.*  1.2.3.7-20  1.2.7-20.*      a range; what stands behind the first `*` or range is not looked at
-    2001:db8:0:0:0:0:1-20:*              the same in the last two groups, in hexadecimal
+    2001:db8:0:0:0:0:1-20:*              the same in the last two groups, in hexadecimal; behind the last but one a `*`
 
 Patterns that RocketMQ loads, and on which every request of everybody then fails (`1*.2.3.4`, `1.2.3.0-0`), are
 refused here when they are read.
@@ -76,6 +76,8 @@ def _range(text: str) -> Matcher:
     first = next(index for index, part in enumerate(parts) if "*" in part or "-" in part)
     if first < (places - 2 if separator == ":" else 1):
         raise _wrong(text)
+    if separator == ":" and any(part != "*" for part in parts[first + 1 :]):
+        raise ConfigError(f"Netaddress examine scope Exception netaddress is {text}")
     low, high = _bounds(parts[first], base, top, text)
     head = [_number(part, base, top, text) for part in parts[:first]]
     return lambda address: _lies_in(address, separator, base, head, low, high)

@@ -32,3 +32,12 @@ def test_a_single_ipv6_address_is_compared_by_value() -> None:
 
 def test_an_address_that_is_none_is_nowhere() -> None:
     assert not addresses.covers("0.0.0.0/0", "not-an-address")
+
+
+@pytest.mark.parametrize(
+    ("bits", "covered"),
+    [(8, {"10.1.2.3", "10.9.9.9"}), (32, {"10.1.2.3"}), (64, {"10.1.2.3"}), (120, {"10.1.2.3"}), (129, set())],
+)
+def test_a_block_of_ipv4_in_ipv6_clothes_is_not_everybody(bits: int, covered: set[str]) -> None:
+    peers = {"10.1.2.3", "10.9.9.9", "11.1.1.1", "::1", "2001:db8::1"}
+    assert {peer for peer in peers if addresses.covers(f"::ffff:10.1.2.3/{bits}", peer)} == covered

@@ -32,3 +32,10 @@ def test_a_gap_beside_a_range() -> None:
     assert parse_pattern("2001:db8::*")("2001:db8::7")
     assert not parse_pattern("2001:db8::*")("2001:db8::1:15:3")
     assert parse_pattern("2001:db8::1:1-20:*")("2001:db8::1:15:3")
+
+
+@pytest.mark.parametrize("pattern", ["2001:db8::*:7", "2001:db8:0:0:0:0:1-20:7", "1:2:3:4:5:6:a-ff:a-ff"])
+def test_what_stands_behind_a_range_of_ipv6_is_not_passed_over(pattern: str) -> None:
+    """RocketMQ refuses these: whoever is in a white list needs no key, so none may name more than it says."""
+    with pytest.raises(ConfigError, match="examine scope"):
+        parse_pattern(pattern)
