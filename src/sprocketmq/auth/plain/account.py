@@ -46,10 +46,12 @@ class PlainAccount:
     group_perms: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, tree: Mapping[str, Any]) -> PlainAccount:
+    def of(cls, tree: object) -> PlainAccount:
         """ConfigError when it cannot be; no secret is told."""
+        if not isinstance(tree, dict):
+            raise ConfigError("an account is no map")
         return cls(
-            access_key=_text(tree.get("accessKey")) or "",
+            access_key=access_key_of(tree),
             secret_key=_text(tree.get("secretKey")) or "",
             white_remote_address=_text(tree.get("whiteRemoteAddress")),
             admin=tree.get("admin") is True or str(tree.get("admin")).lower() == "true",
@@ -96,10 +98,15 @@ class Rights:
         return self.named.get(name, self.default_topic)
 
 
+def access_key_of(tree: Mapping[str, Any]) -> str:
+    """The access key of an account in a file; one of digits alone is a number there."""
+    return _text(tree.get("accessKey")) or ""
+
+
 def check_entries(perms: tuple[str, ...] | None) -> None:
     """What a change over the wire may not bring, though a file may."""
     for text in perms or ():
-        parts = text.split("=")
+        parts = _parts(text)
         if len(parts) != 2:
             raise ConfigError(
                 f"Parse Resource format error for {text}.\nThe expected resource format is 'Res=Perm'. "
@@ -115,11 +122,16 @@ def check_entries(perms: tuple[str, ...] | None) -> None:
 def _entries(kind: str, perms: tuple[str, ...] | None) -> list[tuple[str, Permission]]:
     found = []
     for text in perms or ():
-        parts = text.split("=")
+        parts = _parts(text)
         if len(parts) != 2:
             raise ConfigError(f"Parse resource permission failed for {kind}:{text}")
         found.append((parts[0].strip(), Permission.of(parts[1])))
     return found
+
+
+def _parts(entry: str) -> list[str]:
+    """As Java splits: what is empty does not count, so that `=PUB` is no entry."""
+    return [part for part in entry.split("=") if part]
 
 
 def _group_key(name: str) -> str:

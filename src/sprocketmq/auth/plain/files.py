@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sprocketmq.atomic_file import LocalFiles, replace_file
-from sprocketmq.auth.plain.account import PlainAccount, Rights, check_entries
+from sprocketmq.auth.plain.account import PlainAccount, Rights, access_key_of, check_entries
 from sprocketmq.auth.plain.addresses import Matcher, parse_pattern
 from sprocketmq.errors import ConfigError
 from sprocketmq.logs import Events
@@ -121,19 +121,21 @@ class PlainFiles:
     def _read(self, paths: list[Path]) -> PlainAccounts:
         read = PlainAccounts()
         white: list[str] = []
+        matchers: list[Matcher] = []
         for path in paths:
             tree = read_tree(path)
             if not tree:
                 continue
             read.versions[path] = _version(tree)
-            white += _list(path, tree, _GLOBAL)
+            found = [str(address) for address in _list(path, tree, _GLOBAL) if address is not None]
+            white += found
+            matchers += _matchers(path, found)
             for each in _list(path, tree, "accounts"):
                 rights = _rights(path, each)
                 if rights.account.access_key not in read.rights:
                     read.rights[rights.account.access_key] = rights
                     read.where[rights.account.access_key] = path
-        matchers = tuple(_pattern(address) for address in white)
-        return PlainAccounts(read.rights, tuple(white), matchers, read.where, read.versions)
+        return PlainAccounts(read.rights, tuple(white), tuple(matchers), read.where, read.versions)
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
@@ -142,8 +144,8 @@ class PlainFiles:
         key = account["accessKey"]
         path = self.accounts.where.get(key, self._default)
         tree = read_tree(path)
-        accounts = [each for each in tree.get("accounts") or [] if each.get("accessKey") != key]
-        old: Tree = next((each for each in tree.get("accounts") or [] if each.get("accessKey") == key), {})
+        accounts = [each for each in tree.get("accounts") or [] if access_key_of(each) != key]
+        old: Tree = next((each for each in tree.get("accounts") or [] if access_key_of(each) == key), {})
         new = {**old, **{name: value for name, value in account.items() if value is not None}}
         check_entries(PlainAccount.of(account).topic_perms)
         check_entries(PlainAccount.of(account).group_perms)
@@ -155,7 +157,7 @@ class PlainFiles:
         if path is None:
             return False
         tree = read_tree(path)
-        kept = [each for each in tree.get("accounts") or [] if each.get("accessKey") != access_key]
+        kept = [each for each in tree.get("accounts") or [] if access_key_of(each) != access_key]
         self._write(path, {**tree, "accounts": kept})
         return True
 
@@ -207,16 +209,17 @@ def _list(path: Path, tree: Tree, key: str) -> list[Any]:
 
 
 def _rights(path: Path, tree: object) -> Rights:
-    if not isinstance(tree, dict):
-        raise ConfigError(f"{path}: an account is no map")
     try:
         return PlainAccount.of(tree).rights()
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def _pattern(address: object) -> Matcher:
-    return parse_pattern(str(address))
+def _matchers(path: Path, addresses: list[str]) -> list[Matcher]:
+    try:
+        return [parse_pattern(address) for address in addresses]
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
 
 
 def _version(tree: Tree) -> tuple[int, int]:

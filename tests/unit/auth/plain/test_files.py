@@ -190,3 +190,31 @@ def test_only_files_that_are_read_are_written(tmp_path: Path, name: str) -> None
     files = loaded(root)
     assert files.set_white(["10.0.0.2"], str(root / name)) is False
     assert (tmp_path / "x.yml").read_text() == "accounts: []\n"
+
+
+def test_an_access_key_of_digits_can_be_changed_and_deleted(tmp_path: Path) -> None:
+    """YAML reads it as a number, and a request names it by a text: the old secret must not go on."""
+    text = "accounts:\n- accessKey: 12345678\n  secretKey: secret12\n- accessKey: account2\n  secretKey: secret12\n"
+    files = loaded(home(tmp_path, {"conf/plain_acl.yml": text}))
+    files.put({"accessKey": "12345678", "secretKey": "another1", "admin": False})
+    assert files.accounts.rights["12345678"].account.secret_key == "another1"
+    assert files.delete("12345678")
+    assert list(files.accounts.rights) == ["account2"]
+
+
+@pytest.mark.parametrize("entry", ["t=", "=PUB", "t=PUB=SUB", "t"])
+def test_what_is_no_permission_is_refused(entry: str, tmp_path: Path) -> None:
+    text = f"accounts:\n- accessKey: account1\n  secretKey: secret12\n  topicPerms: ['{entry}']\n"
+    with pytest.raises(ConfigError, match="Parse resource permission failed for topic"):
+        loaded(home(tmp_path, {"conf/plain_acl.yml": text}))
+
+
+def test_a_white_list_may_have_empty_places(tmp_path: Path) -> None:
+    root = home(tmp_path, {"conf/plain_acl.yml": "globalWhiteRemoteAddresses:\n-\n- 1.2.3.4\n"})
+    assert loaded(root).accounts.white == ("1.2.3.4",)
+
+
+def test_the_file_of_a_wrong_address_is_named(tmp_path: Path) -> None:
+    root = home(tmp_path, {"conf/acl/one.yml": "globalWhiteRemoteAddresses: [10.0.0.0/8]\n"})
+    with pytest.raises(ConfigError, match=r"one\.yml: Netaddress examine Exception netaddress is 10\.0\.0\.0/8"):
+        loaded(root)

@@ -8,6 +8,7 @@ import yaml
 from sprocketmq.auth.accounts import AccountStore
 from sprocketmq.auth.bodies import acl_info, user_info
 from sprocketmq.auth.plain.migration import migrate
+from sprocketmq.errors import ConfigError
 from sprocketmq.protocol.bodies import codec
 
 from ..golden import GOLDEN
@@ -27,3 +28,9 @@ def test_accounts_become_users(row: dict[str, Any]) -> None:
     assert [codec.to_tree(user_info(u, with_password=True)) for u in accounts.list_users()] == row["users"]
     assert [codec.to_tree(acl_info(acl)) for acl in accounts.list_acls()] == without_nulls(row["acls"])
     assert migrate(trees, accounts) == 0
+
+
+@pytest.mark.parametrize("account", [None, "text", ["accessKey"]])
+def test_an_account_that_is_no_map_is_told(account: object) -> None:
+    with pytest.raises(ConfigError, match="an account is no map"):
+        migrate([{"accounts": [account]}], AccountStore())
