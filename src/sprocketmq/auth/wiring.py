@@ -15,7 +15,7 @@ from sprocketmq.auth.account_files import AccountFiles
 from sprocketmq.auth.account_realm import AccountRealm
 from sprocketmq.auth.accounts import AccountStore
 from sprocketmq.auth.address_guard import guard_by_address
-from sprocketmq.auth.audit.before_and_after import account_looks
+from sprocketmq.auth.audit.before_and_after import account_looks, plain_looks
 from sprocketmq.auth.audit.trail import Audit
 from sprocketmq.auth.authentication.replays import Replays
 from sprocketmq.auth.authentication.users import UserType
@@ -90,6 +90,7 @@ class Access:
         """Called when every part has added its handlers; those of accounts are added here."""
         if self.plain is not None:
             PlainHandlers(self.plain, self._names).add_to(table)
+            self.audit.looks |= plain_looks(self.plain)
         elif self.guard_of_accounts is not None:
             AccountHandlers(self.accounts).add_to(table)
             self.audit.looks |= account_looks(self.accounts)

@@ -17,6 +17,7 @@ from typing import Any, cast
 from sprocketmq.auth.wiring import Access
 from sprocketmq.codes import ResponseCode
 from sprocketmq.controller import elections
+from sprocketmq.controller.audited_state import controller_looks
 from sprocketmq.controller.broker_set import BrokerSet
 from sprocketmq.controller.broker_sets import BrokerSets
 from sprocketmq.controller.config import ControllerConfig
@@ -66,6 +67,7 @@ class Controller:
         self._table = ProcessorTable()
         Processors(self).add_to(self._table)
         self.access = Access(config, config.config_store_path.parent, "DefaultCluster")
+        self.access.audit.looks |= controller_looks(self)
         self.access.guard(self._table)
         self._server = RemotingServer(
             self._table, config.bind_address, config.port_to_bind, config.limits(), self._tls.server, config.proxies()

@@ -13,6 +13,7 @@ from sprocketmq.codes import RequestCode
 from sprocketmq.logs import Events
 from sprocketmq.metrics.exporter import Exporter
 from sprocketmq.nameserver.admin import AdminProcessors
+from sprocketmq.nameserver.audited_state import nameserver_looks
 from sprocketmq.nameserver.brokers import RulerChange
 from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.figures import figures
@@ -41,6 +42,7 @@ class Nameserver:
         AdminProcessors(self.routes, self.kv, self.settings).add_to(self._table)
         folder = config.config_store_path.parent
         self.access = Access(config, folder, "DefaultCluster", name=self.name, address=lambda: self.address)
+        self.access.audit.looks |= nameserver_looks(self)
         self.access.guard(self._table)
         self._tls = TlsService.of(config)
         self._server = RemotingServer(

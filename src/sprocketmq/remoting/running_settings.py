@@ -48,10 +48,12 @@ class RunningSettings(Generic[C]):
             self._events.info("setting kept from an earlier change", key=key, value=table.shown(key, value))
         self._apply(kept)
 
-    def text(self) -> str:
+    def entries(self) -> dict[str, str]:
         """Every key and its value; a secret is not shown."""
-        entries = table.to_properties(self.current)
-        return format_properties({key: table.shown(key, text) for key, text in entries.items()})
+        return {key: table.shown(key, text) for key, text in table.to_properties(self.current).items()}
+
+    def text(self) -> str:
+        return format_properties(self.entries())
 
     async def update(self, entries: Mapping[str, str]) -> None:
         """Change settings, which count when they are on disk; ConfigError names a key that cannot be changed so."""

@@ -201,6 +201,18 @@ async def test_settings_are_shown_and_changed(call: Caller, controller: Controll
     assert (await call(1009, b"scanNotActiveBrokerInterval=soon")).code == ResponseCode.SYSTEM_ERROR
 
 
+async def test_the_audit_tells_what_was_and_what_is(call: Caller, caplog: pytest.LogCaptureFixture) -> None:
+    await pair(call)
+    with caplog.at_level("INFO", "sprocketmq.audit"):
+        assert (await call(1009, b"enableElectUncleanMaster=true")).code == 0
+        await call(1011, clusterName="c", brokerName="a", brokerControllerIdsToClean="2", isCleanLivingBroker=True)
+    told = {each.getMessage(): each.__dict__["fields"] for each in caplog.records if each.name == "sprocketmq.audit"}
+    settings, cleaned = told["update controller config"], told["clean broker data"]
+    assert (settings["old"], settings["new"]) == ("enableElectUncleanMaster=false", "enableElectUncleanMaster=true")
+    assert '"brokerId":2' in cleaned["old"]
+    assert '"brokerId":2' not in cleaned["new"]
+
+
 @pytest.mark.parametrize(
     ("code", "fields"),
     [

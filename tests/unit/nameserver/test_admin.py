@@ -100,3 +100,23 @@ async def test_strangers_change_nothing(stranger: Caller, nameserver: Nameserver
 async def test_strangers_may_read_routes(stranger: Caller) -> None:
     assert (await stranger(RequestCode.GET_NAMESRV_CONFIG)).code == ResponseCode.NO_PERMISSION, "it shows paths"
     assert (await stranger(RequestCode.GET_BROKER_CLUSTER_INFO)).code == 0
+
+
+async def test_the_audit_tells_what_was_and_what_is(call: Caller, caplog: pytest.LogCaptureFixture) -> None:
+    await call.register()
+    with caplog.at_level(logging.INFO, "sprocketmq.audit"):
+        await call(RequestCode.UPDATE_NAMESRV_CONFIG, b"enableTopicList=false")
+        await call(RequestCode.PUT_KV_CONFIG, namespace="n", key="k", value="v")
+        await call(RequestCode.DELETE_KV_CONFIG, namespace="n", key="k")
+        await call(RequestCode.WIPE_WRITE_PERM_OF_BROKER, brokerName="broker-a")
+        await call(RequestCode.ADD_WRITE_PERM_OF_BROKER, brokerName="broker-a")
+        await call(RequestCode.DELETE_TOPIC_IN_NAMESRV, topic="orders")
+    lines = {each.getMessage(): each.__dict__["fields"] for each in caplog.records if each.name == "sprocketmq.audit"}
+    assert {what: (fields.get("old"), fields.get("new")) for what, fields in lines.items()} == {
+        "update namesrv config": ("enableTopicList=true", "enableTopicList=false"),
+        "put kv config": ("", "v"),
+        "delete kv config": ("v", ""),
+        "wipe write perm of broker": ("3 of 3 topics", "0 of 3 topics"),
+        "add write perm of broker": ("0 of 3 topics", "3 of 3 topics"),
+        "delete topic in namesrv": ("broker-a", ""),
+    }

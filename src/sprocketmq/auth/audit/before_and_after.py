@@ -1,11 +1,18 @@
-"""What the audit shows of users and policies before and after a change; never a secret."""
+"""What the audit shows of accounts and of settings before and after a change; never a secret."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+
+import orjson
+
 from sprocketmq.auth.accounts import AccountStore
 from sprocketmq.auth.audit.trail import Look
-from sprocketmq.auth.bodies import acl_info, subject_name, user_info
+from sprocketmq.auth.bodies import HIDDEN, acl_info, subject_name, user_info
+from sprocketmq.auth.plain.files import PlainFiles
 from sprocketmq.codes import RequestCode as C
+from sprocketmq.properties_file import parse_properties
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.acl import AclInfo
 from sprocketmq.protocol.command import Command
@@ -26,3 +33,30 @@ def account_looks(accounts: AccountStore) -> dict[int, Look]:
     users = (C.AUTH_CREATE_USER, C.AUTH_UPDATE_USER, C.AUTH_DELETE_USER)
     acls = (C.AUTH_CREATE_ACL, C.AUTH_UPDATE_ACL, C.AUTH_DELETE_ACL)
     return {**dict.fromkeys(map(int, users), user), **dict.fromkeys(map(int, acls), acl)}
+
+
+def plain_looks(files: PlainFiles) -> dict[int, Look]:
+    """Of RocketMQ 4's accounts."""
+
+    def account(request: Command) -> str:
+        found = files.accounts.rights.get((request.ext_fields or {}).get("accessKey", ""))
+        return "" if found is None else orjson.dumps({**asdict(found.account), "secret_key": HIDDEN}).decode()
+
+    def white(_request: Command) -> str:
+        return ",".join(files.accounts.white)
+
+    return {
+        C.UPDATE_AND_CREATE_ACL_CONFIG: account,
+        C.DELETE_ACL_CONFIG: account,
+        C.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: white,
+    }
+
+
+def settings_look(entries: Callable[[], Mapping[str, str]]) -> Look:
+    """Of the settings that a request names in its body; `entries` are all of a server, without secrets."""
+
+    def named(request: Command) -> str:
+        found = entries()
+        return " ".join(f"{key}={found.get(key, '')}" for key in parse_properties(bytes(request.body).decode()))
+
+    return named

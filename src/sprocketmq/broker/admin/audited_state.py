@@ -1,13 +1,16 @@
-"""What the audit shows of topics, groups, offsets and settings before and after a change."""
+"""What the audit shows of a broker's topics, groups, offsets and settings before and after a change."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from sprocketmq.auth.audit.before_and_after import settings_look
 from sprocketmq.codes import RequestCode as C
 from sprocketmq.properties_file import parse_properties
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig, SubscriptionGroupList
+from sprocketmq.protocol.bodies.pop import SetMessageRequestModeRequestBody
 from sprocketmq.protocol.bodies.topic import CreateTopicListRequestBody
 from sprocketmq.protocol.command import Command
 
@@ -26,7 +29,12 @@ def broker_looks(broker: Broker) -> dict[int, Look]:
         C.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: looks.group,
         C.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: looks.groups,
         C.DELETE_SUBSCRIPTIONGROUP: looks.named_group,
-        C.UPDATE_BROKER_CONFIG: looks.settings,
+        C.UPDATE_AND_GET_GROUP_FORBIDDEN: looks.forbidden,
+        C.SET_MESSAGE_REQUEST_MODE: looks.request_mode,
+        C.UPDATE_BROKER_CONFIG: settings_look(broker.settings.entries),
+        C.SET_COMMITLOG_READ_MODE: looks.read_ahead,
+        C.UPDATE_COLD_DATA_FLOW_CTR_CONFIG: looks.thresholds,
+        C.REMOVE_COLD_DATA_FLOW_CTR_CONFIG: looks.threshold,
         C.INVOKE_BROKER_TO_RESET_OFFSET: looks.offsets,
         C.CLONE_GROUP_OFFSET: looks.offsets,
     }
@@ -53,15 +61,32 @@ class _Looks:
     def named_group(self, request: Command) -> str:
         return self._groups([_field(request, "groupName")])
 
-    def settings(self, request: Command) -> str:
-        entries = self._broker.settings.entries()
-        return " ".join(f"{key}={entries.get(key, '')}" for key in parse_properties(bytes(request.body).decode()))
+    def forbidden(self, request: Command) -> str:
+        group, topic = _field(request, "group"), _field(request, "topic")
+        return f"forbidden={self._broker.groups.forbidden.get(group, {}).get(topic, 0)}"
+
+    def request_mode(self, request: Command) -> str:
+        asked = codec.decode(SetMessageRequestModeRequestBody, request.body)
+        found = self._broker.kinds.assignments.modes.get(asked.topic, {}).get(asked.consumer_group)
+        return "" if found is None else codec.encode(found).decode()
+
+    def read_ahead(self, _request: Command) -> str:
+        return f"dataReadAheadEnable={self._broker.settings.entries()['dataReadAheadEnable']}"
+
+    def thresholds(self, request: Command) -> str:
+        return self._thresholds(parse_properties(bytes(request.body).decode()))
+
+    def threshold(self, request: Command) -> str:
+        return self._thresholds([bytes(request.body).decode()])
 
     def offsets(self, request: Command) -> str:
         group = _field(request, "group") or _field(request, "destGroup")
         topic, offsets = _field(request, "topic"), self._broker.offsets
         queues = self._broker.topics.configs[topic].read_queue_nums
         return " ".join(f"{queue}:{offsets.query(group, topic, queue)}" for queue in range(queues))
+
+    def _thresholds(self, groups: Iterable[str]) -> str:
+        return " ".join(f"{group}={self._broker.cold.thresholds.get(group, '')}" for group in groups)
 
     def _topics(self, names: list[str]) -> str:
         found = [self._broker.topics.configs.get(name) for name in names]
