@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sprocketmq.auth.authorization import addresses
 from sprocketmq.auth.authorization.policies import Acl
 from sprocketmq.auth.authorization.resources import Action, Pattern, by_word, parse_resource
 from sprocketmq.auth.bodies import policies_of
@@ -17,6 +18,8 @@ def explain(user: UserInfo | None, info: AclInfo | None, action: str, resource: 
         raise ConfigError(f"{action!r} is no action: {known}")
     if named is None or named.pattern is not Pattern.LITERAL:
         raise ConfigError(f"{resource!r} is no resource such as Topic:orders")
+    if "/" in address or not addresses.is_valid(address):
+        raise ConfigError(f"{address!r} is no address that a request may come from")
     if user is None:
         return False, "there is no such user"
     if user.user_status == "disable":

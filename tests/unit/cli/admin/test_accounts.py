@@ -110,6 +110,14 @@ def test_an_entry_that_cannot_be(store: Path, words: tuple[str, ...]) -> None:
     assert isinstance(run("acl", "add", "app", *words, "--store", store).exception, ConfigError)
 
 
+@pytest.mark.parametrize("address", ["nonsense", "10.1.1", "10.0.0.0/8", ""])
+def test_a_question_from_nowhere(store: Path, address: str) -> None:
+    run("user", "add", "app", "--password", "pw", "--store", store)
+    result = run("acl", "test", "app", "Pub", "Topic:a", "--from", address, "--store", store)
+    assert isinstance(result.exception, ConfigError)
+    assert "is no address" in str(result.exception)
+
+
 def test_a_file_that_is_none(store: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text('[{"subject":"User:a","policies":[{"entries":[{"resource":"Nope:x"}]}]}]')
