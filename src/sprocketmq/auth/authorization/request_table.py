@@ -46,7 +46,8 @@ class Level(Enum):
 class Named:
     """A resource whose name is the value of `field`. `optional`: without the field nothing is needed.
 
-    `separator` parts a list of names. A retry topic stands for its group, unless `literal`.
+    `separator` parts a list of names. A retry topic stands for its group, unless `literal`. `popped_by` is the field of
+    a group: the topic that holds what its POP tries again stands for the topic that it popped.
     """
 
     type: ResourceType
@@ -55,6 +56,7 @@ class Named:
     optional: bool = False
     separator: str = ""
     literal: bool = False
+    popped_by: str = ""
 
     def __str__(self) -> str:
         words = "/".join(action.word for action in self.actions)
@@ -149,6 +151,7 @@ def _to_client(*codes: C) -> Iterator[Row]:
 
 
 _TOPIC_AND_GROUP = (_t(SUB), _g(SUB))
+_POPPED_TOPIC_AND_GROUP = (_t(SUB, popped_by="consumerGroup"), _g(SUB))
 _BODY_TOPIC_AND_GROUP = (_t(SUB, ""), _g(SUB, ""))
 
 ROWS: tuple[Row, ...] = (
@@ -166,9 +169,9 @@ ROWS: tuple[Row, ...] = (
     _open(C.END_TRANSACTION, stored=PUB),
     _open(C.RECALL_MESSAGE, _t(PUB, literal=True)),
     _open(C.POP_MESSAGE, *_TOPIC_AND_GROUP),
-    _open(C.ACK_MESSAGE, *_TOPIC_AND_GROUP),
+    _open(C.ACK_MESSAGE, *_POPPED_TOPIC_AND_GROUP),
     _open(C.PEEK_MESSAGE, *_TOPIC_AND_GROUP),
-    _open(C.CHANGE_MESSAGE_INVISIBLETIME, *_TOPIC_AND_GROUP),
+    _open(C.CHANGE_MESSAGE_INVISIBLETIME, *_POPPED_TOPIC_AND_GROUP),
     _open(C.NOTIFICATION, *_TOPIC_AND_GROUP),
     _open(C.POLLING_INFO, _t(GET), _g(GET)),
     _open(C.BATCH_ACK_MESSAGE, body=_BODY_TOPIC_AND_GROUP),

@@ -3,6 +3,9 @@
 A retry topic stands for its group. RocketMQ asks for the group that a send to one names in another field, so that
 whoever may consume anything may write into anybody's retries; here it is the group whose retry topic it is.
 
+What a POP tries again is in a topic named after group and topic, and is acknowledged there. RocketMQ takes both names
+together for that of a group, which nobody has a policy for; here they are the group and the topic that they are.
+
 A body may name thousands of things, so it is read in steps (remoting/turns.py): None stands where others may have a
 turn.
 """
@@ -25,7 +28,7 @@ from sprocketmq.protocol.bodies.pop import (
     SetMessageRequestModeRequestBody,
 )
 from sprocketmq.protocol.bodies.topic import CreateTopicListRequestBody
-from sprocketmq.protocol.names import RETRY_PREFIX
+from sprocketmq.protocol.names import RETRY_PREFIX, pop_retry_topic
 from sprocketmq.remoting.turns import each
 
 #: By type, the names that a body has been found to hold; in its order, each once.
@@ -60,8 +63,19 @@ def _from_field(named: Named, fields: Mapping[str, str], cluster: str) -> Iterat
     if named.type is ResourceType.CLUSTER:
         yield Need(named.type, value or cluster, named.actions)
     elif value or not named.optional:
+        if named.popped_by:
+            value = _popped_topic(value, fields.get(named.popped_by) or "")
         for name in value.split(named.separator) if named.separator else [value]:
             yield _need(named, name)
+
+
+def _popped_topic(topic: str, group: str) -> str:
+    """Where `topic` holds what the POP of `group` tries again, the topic that it popped."""
+    for separator in "_+" if group else "":
+        prefix = pop_retry_topic(group, "", separator=separator)
+        if topic.startswith(prefix):
+            return topic.removeprefix(prefix)
+    return topic
 
 
 def _need(named: Named, name: str) -> Need:

@@ -105,6 +105,27 @@ def test_a_missing_name_is_no_open_door() -> None:
     assert need == Need(ResourceType.TOPIC, "", (Action.PUB,))
 
 
+@pytest.mark.parametrize("code", [RequestCode.ACK_MESSAGE, RequestCode.CHANGE_MESSAGE_INVISIBLETIME])
+@pytest.mark.parametrize(
+    ("topic", "group", "needs"),
+    [
+        ("%RETRY%g_t", "g", {"Group:g", "Topic:t"}),
+        ("%RETRY%g+t", "g", {"Group:g", "Topic:t"}),
+        ("%RETRY%g_t_u", "g", {"Group:g", "Topic:t_u"}),
+        ("%RETRY%g_t", "h", {"Group:h", "Group:g_t"}),
+        ("%RETRY%g", "g", {"Group:g"}),
+        ("%RETRY%g_", "g", {"Group:g", "Topic:"}),
+        ("%RETRY%_t", "", {"Group:", "Group:_t"}),
+    ],
+)
+def test_what_a_pop_tries_again_is_acknowledged_by_its_group(
+    code: RequestCode, topic: str, group: str, needs: set[str]
+) -> None:
+    """The topic is named after both; whoever may pop the one for the other reads it already."""
+    found = all_needs(REQUESTS[code], {"topic": topic, "consumerGroup": group}, b"", "c")
+    assert {str(need) for need in found} == needs
+
+
 def test_the_stored_record_s_topic() -> None:
     view, end = REQUESTS[RequestCode.VIEW_MESSAGE_BY_ID], REQUESTS[RequestCode.END_TRANSACTION]
     assert str(stored_need(view, "orders")) == "Topic:orders"
