@@ -159,16 +159,24 @@ class Master:
     def admit(self, link: SlaveLink) -> str | None:
         refusal = self._refusal(link.peer)
         if refusal is None:
+            self._make_room()
             self.replicas.links.append(link)
             self._follow()
         return refusal
+
+    def _make_room(self) -> None:
+        """Who only connects keeps no slave away: where it is full, the oldest that has reported nothing goes."""
+        if len(self.replicas.links) >= MAX_SLAVES:
+            silent = next(link for link in self.replicas.links if link.ack < 0)
+            silent.close("it has reported nothing, and another comes")
+            self.closed(silent)
 
     def _refusal(self, peer: Peer) -> str | None:
         if not self._roles.current.is_master:
             return "this broker is no master"
         if not self._settings.current.broker_access().allows(peer):
             return "it is not among brokerAllowFrom"
-        if len(self.replicas.links) >= MAX_SLAVES:
+        if sum(link.ack >= 0 for link in self.replicas.links) >= MAX_SLAVES:
             return f"{MAX_SLAVES} slaves are connected"
         return None
 

@@ -169,10 +169,28 @@ async def test_a_slave_gives_its_log_to_nobody(start_member: StartMember, hand: 
 async def test_one_slave_too_many(start_member: StartMember, hand: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(master_module, "MAX_SLAVES", 1)
     master = await start_member()
-    await hand(master)
-    await until(lambda: bool(master.replication.master.replicas.links))
+    first = await hand(master)
+    first.report(0)
+    await until(lambda: any(link.ack == 0 for link in master.replication.master.replicas.links))
     second = await hand(master)
     assert await second.is_closed()
+    assert len(master.replication.master.replicas.links) == 1
+
+
+async def test_who_only_connects_keeps_no_slave_away(
+    start_member: StartMember, hand: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(master_module, "MAX_SLAVES", 2)
+    master = await start_member()
+    await put(master, 1)
+    links = master.replication.master.replicas.links
+    strangers = [await hand(master) for _ in range(3)]
+    assert await strangers[0].is_closed()
+    slave = await hand(master)
+    slave.report(0)
+    assert await slave.log(master.store.log.max_offset) == log_bytes(master)
+    assert await strangers[1].is_closed()
+    assert len(links) == 2
 
 
 async def test_silence_is_ended_by_heartbeats_and_by_the_end(
