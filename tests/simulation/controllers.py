@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation.flaws import Flaw
-from tests.unit.controller.support import CLUSTER, NAME
+from tests.unit.controller.support import CLUSTER, NAME, address_of
 
 from sprocketmq.controller import elections
 from sprocketmq.controller.broker_set import BrokerSet
@@ -119,8 +119,8 @@ class ControllerModel:
             self._change(rule, answer)
 
     def living(self) -> dict[int, ReplicaStanding]:
-        ids = frozenset() if self.record is None else self.record.ids
-        return self.liveness.living(CLUSTER, NAME, ids)
+        addresses = {} if self.record is None else self.record.addresses
+        return self.liveness.living(CLUSTER, NAME, addresses)
 
     def _change(self, rule: Rule, answer: Callable[[Outcome | None], None]) -> None:
         outcome = rule(self.record, self.living())
@@ -176,12 +176,12 @@ class ControllerModel:
     # -- who lives
 
     def heard(self, broker_id: int, standing: ReplicaStanding, session: object) -> None:
-        identity = LiveIdentity(CLUSTER, NAME, broker_id)
+        identity = _identity(broker_id)
         self._heard_in[broker_id] = session
-        self.liveness.heartbeat(identity, "h:1", session, timeout_ms=1500, standing=standing)
+        self.liveness.heartbeat(identity, session, timeout_ms=1500, standing=standing)
 
     def closed(self, broker_id: int, session: object) -> None:
-        if self.liveness.gone(LiveIdentity(CLUSTER, NAME, broker_id), session):
+        if self.liveness.gone(_identity(broker_id), session):
             self._elect_if_needed()
 
     def _look(self) -> None:
@@ -200,3 +200,7 @@ class ControllerModel:
     def _notify(self) -> None:
         for broker in self._cluster.brokers:
             self._cluster.network.send(self.name, broker.name, broker.look)
+
+
+def _identity(broker_id: int) -> LiveIdentity:
+    return LiveIdentity(CLUSTER, NAME, broker_id, address_of(broker_id))

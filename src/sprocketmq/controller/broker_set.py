@@ -41,6 +41,10 @@ class BrokerSet:
     def ids(self) -> frozenset[int]:
         return frozenset(each.broker_id for each in self.replicas)
 
+    @property
+    def addresses(self) -> dict[int, str]:
+        return {each.broker_id: each.address for each in self.replicas}
+
     def replica(self, broker_id: int | None) -> ReplicaRecord | None:
         return next((each for each in self.replicas if each.broker_id == broker_id), None)
 

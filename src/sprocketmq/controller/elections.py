@@ -61,8 +61,7 @@ def _rank(standing: ReplicaStanding) -> tuple[int, int, int]:
 
 def _crowned(record: BrokerSet, chosen: int) -> Outcome:
     changed = record.with_master(chosen).with_in_sync({chosen})
-    addresses = {each.broker_id: each.address for each in changed.replicas}
-    group = BrokerMemberGroup(cluster=changed.cluster, broker_name=changed.name, broker_addrs=addresses)
+    group = BrokerMemberGroup(cluster=changed.cluster, broker_name=changed.name, broker_addrs=changed.addresses)
     body = codec.encode(ElectMasterResponseBody(broker_member_group=group, sync_state_set=changed.in_sync))
     return Outcome(changed, Answer(ext_fields=reign(changed), body=body), elected=True)
 

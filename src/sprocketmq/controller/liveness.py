@@ -4,6 +4,8 @@
     closed      a connection that ends makes suspects of the brokers that last spoke through it; whether they are gone
                 is for the caller to find out. It is the broker that is judged and never the socket: one that has
                 spoken through another connection since then is no suspect
+    address     is part of who speaks: of two brokers with one id, say after a store was copied, only the one at the
+                address that is registered counts
     lease       a master that was granted one counts as living until it is over, unless its connection closed
 
 Clocks only decide how soon an election begins: that nothing promised is lost rests on epochs and the in-sync set alone.
@@ -11,7 +13,7 @@ Clocks only decide how soon an election begins: that nothing promised is lost re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,11 +34,11 @@ class LiveIdentity(NamedTuple):
     cluster: str
     name: str
     broker_id: int
+    address: str
 
 
 @dataclass(slots=True)
 class _Heard:
-    address: str
     session: object
     standing: ReplicaStanding
     confirm_offset: int
@@ -63,7 +65,6 @@ class Liveness:
     def heartbeat(
         self,
         identity: LiveIdentity,
-        address: str,
         session: object,
         *,
         timeout_ms: int | None = None,
@@ -77,7 +78,7 @@ class Liveness:
         timeout = min(max(timeout_ms or DEFAULT_TIMEOUT_MS, MIN_TIMEOUT_MS), MAX_TIMEOUT_MS) / 1000
         leased_until = 0.0 if before is None else before.leased_until
         self._heard[identity] = _Heard(
-            address, session, standing or ReplicaStanding(), confirm_offset, self._clock() + timeout, leased_until
+            session, standing or ReplicaStanding(), confirm_offset, self._clock() + timeout, leased_until
         )
         self._lost.pop(identity, None)
         return before is None
@@ -86,15 +87,11 @@ class Liveness:
         heard = self._heard.get(identity)
         return heard is not None and self._clock() <= heard.missed_at
 
-    def living(self, cluster: str, name: str, ids: frozenset[int]) -> dict[int, ReplicaStanding]:
-        """Those of `ids` that live, and what they said of themselves."""
-        known = ((each, self._heard.get(LiveIdentity(cluster, name, each))) for each in sorted(ids))
+    def living(self, cluster: str, name: str, addresses: Mapping[int, str]) -> dict[int, ReplicaStanding]:
+        """Those of these ids that live where they are registered, and what they said of themselves."""
+        known = ((each, self._heard.get(LiveIdentity(cluster, name, each, at))) for each, at in addresses.items())
         now = self._clock()
         return {each: heard.standing for each, heard in known if heard is not None and now <= heard.missed_at}
-
-    def address(self, identity: LiveIdentity) -> str | None:
-        """Where a broker that was heard of answers."""
-        return None if (heard := self._heard.get(identity)) is None else heard.address
 
     def confirm_offset(self, identity: LiveIdentity) -> int:
         return -1 if (heard := self._heard.get(identity)) is None else heard.confirm_offset

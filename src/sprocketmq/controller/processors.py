@@ -69,7 +69,7 @@ class Processors:
             -1 if header.max_offset is None else header.max_offset,
             ReplicaStanding().priority if header.election_priority is None else header.election_priority,
         )
-        identity = LiveIdentity(header.cluster_name, header.broker_name, header.broker_id)
+        identity = LiveIdentity(header.cluster_name, header.broker_name, header.broker_id, header.broker_addr)
         self._controller.heard(identity, header, standing, connection)
         return None if request.is_oneway else request.reply(remark="Heart beat success")
 
@@ -86,8 +86,12 @@ class Processors:
 
     def replica_info(self, _connection: Connection, request: Command) -> Answer:
         name = decode(GetReplicaInfoRequestHeader, request).broker_name or ""
-        lease = self._controller.lease(name, decode(LeaseFields, request))
-        return decisions.replica_info(self._controller.sets.get(name), lease)
+        asked, record = decode(LeaseFields, request), self._controller.sets.get(name)
+        if record is not None and asked.address is not None:  # one of ours
+            fault = rules.holder_fault(record, asked.broker_id, asked.address)
+            if fault is not None:
+                return Answer(*fault, ext_fields={})
+        return decisions.replica_info(record, self._controller.lease(name, asked))
 
     def next_broker_id(self, _connection: Connection, request: Command) -> Answer:
         header = decode(GetNextBrokerIdRequestHeader, request)

@@ -10,7 +10,9 @@ Every promised message is in every member of `in_sync`, so whoever is elected fr
               and the others must catch up with it before it lets them in again
     register  a replica that may have lost its tail leaves the set, before it can be elected; a master that comes up
               again reigns in a new epoch. RocketMQ lets it go on in its old one: what it had sent and lost is then in
-              the epoch of what it writes in its place, and the logs of master and slave differ unseen
+              the epoch of what it writes in its place, and the logs of master and slave differ unseen. An id that
+              lives is nobody else's: RocketMQ gives it to a broker that was started on a copy of a store, and both
+              confirm, or reign in one epoch
 """
 
 from __future__ import annotations
@@ -85,8 +87,10 @@ def register(
     if record is None:
         return refuse(f"Broker-set: {name} hasn't been registered in controller")
     replica = record.replica(broker_id)
-    if replica is None:
-        return refuse(f"BrokerId: {broker_id} hasn't been registered in broker-set: {name}")
+    fault = holder_fault(record, broker_id, request.broker_address)
+    if fault is not None and (replica is None or broker_id in living):
+        return refused(record, *fault, ext_fields=ext_fields)
+    assert replica is not None
     if own.unclean_boot:
         record, living = _distrusted(record, living, replica.broker_id)
     record = _at_addresses(record, replica, request.broker_address or replica.address, own.broker_ha_address)
@@ -95,6 +99,19 @@ def register(
     if record.master in living:
         ext_fields |= reign(record)
     return Outcome(record, Answer(ext_fields=ext_fields, body=set_body(record)))
+
+
+def holder_fault(record: BrokerSet, broker_id: int | None, address: str | None) -> tuple[int, str] | None:
+    """Why the broker at `address` is not the one that has this id."""
+    replica = record.replica(broker_id)
+    if replica is None:
+        remark = f"BrokerId: {broker_id} hasn't been registered in broker-set: {record.name}"
+        return ResponseCode.CONTROLLER_BROKER_NEED_TO_BE_REGISTERED, remark
+    if address and address != replica.address:
+        advice = f"remove brokerIdentity from the store of {address} if it was copied"
+        remark = f"BrokerId: {broker_id} in broker-set: {record.name} is in use at {replica.address}; {advice}"
+        return ResponseCode.CONTROLLER_BROKER_ID_INVALID, remark
+    return None
 
 
 def _distrusted(record: BrokerSet, living: Living, broker_id: int) -> tuple[BrokerSet, Living]:

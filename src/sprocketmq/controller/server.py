@@ -204,7 +204,6 @@ class Controller:
     ) -> None:
         is_new = self.liveness.heartbeat(
             identity,
-            said.broker_addr,
             connection,
             timeout_ms=said.heartbeat_timeout_mills,
             standing=standing,
@@ -213,7 +212,7 @@ class Controller:
         if self._closed not in connection.on_closed:
             connection.on_closed.append(self._closed)
         if is_new:
-            events.info("broker lives", broker=identity.name, id=identity.broker_id, address=said.broker_addr)
+            events.info("broker lives", broker=identity.name, id=identity.broker_id, address=identity.address)
             self._expire()
 
     def lease(self, name: str, asked: LeaseFields) -> int | None:
@@ -225,15 +224,14 @@ class Controller:
         return asked.lease_millis if granted else None
 
     def _living(self, record: BrokerSet) -> Living:
-        return self.liveness.living(record.cluster, record.name, record.ids)
+        return self.liveness.living(record.cluster, record.name, record.addresses)
 
     def _closed(self, connection: Connection) -> None:
         for identity in self.liveness.suspects(connection):
             self._start(self._confirm_end(identity, connection))
 
     async def _confirm_end(self, identity: LiveIdentity, connection: Connection) -> None:
-        address = self.liveness.address(identity)
-        if address is not None and await _reachable(address):
+        if await _reachable(identity.address):
             return  # if it does not speak again it is missed in time
         if self.liveness.gone(identity, connection):
             self._gone(identity, "its connection closed and it takes no other")
@@ -326,7 +324,7 @@ class Controller:
 
 
 def _identity(record: BrokerSet, broker_id: int) -> LiveIdentity:
-    return LiveIdentity(record.cluster, record.name, broker_id)
+    return LiveIdentity(record.cluster, record.name, broker_id, record.addresses.get(broker_id, ""))
 
 
 async def _reachable(address: str) -> bool:

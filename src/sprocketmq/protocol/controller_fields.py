@@ -25,13 +25,16 @@ class ReplicaFields:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseFields:
-    """In 1004 CONTROLLER_GET_REPLICA_INFO: who asks, and for how long it wants to be left in its role.
+    """In 1004 CONTROLLER_GET_REPLICA_INFO: who asks from where, and for how long it wants to be left in its role.
+
+    Whose id is another's by now, or nobody's, is refused: it has to register again.
 
     The answer repeats `leaseMillis` when the master was granted it; the controller then elects no other for so long,
     unless the master's connection closes or it asks for 0, which gives the lease back.
     """
 
     broker_id: Long | None = wire("brokerId", default=None)
+    address: str | None = wire("brokerAddress", default=None)
     lease_millis: Long | None = wire("leaseMillis", default=None)
 
 

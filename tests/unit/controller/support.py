@@ -25,18 +25,22 @@ def living(*ids: int, **more: ReplicaStanding) -> Living:
     return {each: ReplicaStanding(epoch=1, max_offset=0) for each in ids} | {int(k[1:]): v for k, v in more.items()}
 
 
+def address_of(broker_id: int) -> str:
+    return f"127.0.0.1:{16090 + 10 * broker_id}"
+
+
 def apply(record: BrokerSet | None, broker_id: int, code: str | None = None) -> Outcome:
     request = ApplyBrokerIdRequestHeader(
         cluster_name=CLUSTER,
         broker_name=NAME,
         applied_broker_id=broker_id,
-        register_check_code=code or f"127.0.0.1:{16090 + 10 * broker_id};1",
+        register_check_code=code or f"{address_of(broker_id)};1",
     )
     return rules.apply_broker_id(record, {}, request=request)
 
 
 def register(record: BrokerSet | None, broker_id: int, alive: Living, **own: Any) -> Outcome:
-    address = own.pop("address", f"127.0.0.1:{16090 + 10 * broker_id}")
+    address = own.pop("address", address_of(broker_id))
     request = RegisterBrokerToControllerRequestHeader(
         cluster_name=CLUSTER, broker_name=NAME, broker_id=broker_id, broker_address=address
     )

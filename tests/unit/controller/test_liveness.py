@@ -7,7 +7,7 @@ from sprocketmq.controller import liveness as module
 from sprocketmq.controller.decisions import ReplicaStanding
 from sprocketmq.controller.liveness import MAX_LEASE_MS, LiveIdentity, Liveness
 
-ME, OTHER = LiveIdentity("c", "a", 1), LiveIdentity("c", "a", 2)
+ME, OTHER = LiveIdentity("c", "a", 1, "h:1"), LiveIdentity("c", "a", 2, "h:2")
 
 
 @pytest.fixture
@@ -16,8 +16,8 @@ def liveness(clock: FakeClock) -> Liveness:
 
 
 def test_each_broker_says_when_it_is_to_be_missed(liveness: Liveness, clock: FakeClock) -> None:
-    assert liveness.heartbeat(ME, "h:1", "s1", timeout_ms=1500)
-    assert liveness.heartbeat(OTHER, "h:2", "s2")
+    assert liveness.heartbeat(ME, "s1", timeout_ms=1500)
+    assert liveness.heartbeat(OTHER, "s2")
     assert liveness.next_expiry() == 1001.5
     clock.now += 1.5
     assert liveness.expire() == []
@@ -31,21 +31,29 @@ def test_each_broker_says_when_it_is_to_be_missed(liveness: Liveness, clock: Fak
 
 @pytest.mark.parametrize(("asked", "seconds"), [(1, 0.1), (1 << 60, 600)])
 def test_times_are_bounded(liveness: Liveness, clock: FakeClock, asked: int, seconds: float) -> None:
-    liveness.heartbeat(ME, "h:1", "s", timeout_ms=asked)
+    liveness.heartbeat(ME, "s", timeout_ms=asked)
     assert liveness.next_expiry() == clock.now + seconds
 
 
 def test_who_lives_and_what_it_said(liveness: Liveness, clock: FakeClock) -> None:
-    liveness.heartbeat(ME, "h:1", "s", standing=ReplicaStanding(3, 100, 1))
-    liveness.heartbeat(LiveIdentity("other", "a", 2), "h:2", "s")
-    assert liveness.living("c", "a", frozenset({1, 2})) == {1: ReplicaStanding(3, 100, 1)}
-    assert liveness.living("c", "b", frozenset({1})) == {}
+    liveness.heartbeat(ME, "s", standing=ReplicaStanding(3, 100, 1))
+    liveness.heartbeat(LiveIdentity("other", "a", 2, "h:2"), "s")
+    assert liveness.living("c", "a", {1: "h:1", 2: "h:2"}) == {1: ReplicaStanding(3, 100, 1)}
+    assert liveness.living("c", "b", {1: "h:1"}) == {}
+
+
+def test_of_two_with_one_id_the_registered_one_counts(liveness: Liveness, clock: FakeClock) -> None:
+    liveness.heartbeat(ME, "s", standing=ReplicaStanding(3, 100, 1), timeout_ms=1000)
+    liveness.heartbeat(ME._replace(address="h:9"), "t", standing=ReplicaStanding(3, 50, 1))
+    assert liveness.living("c", "a", {1: "h:1"}) == {1: ReplicaStanding(3, 100, 1)}
+    clock.now += 1.5
+    assert liveness.living("c", "a", {1: "h:1"}) == {}
 
 
 def test_the_broker_is_judged_and_not_its_socket(liveness: Liveness) -> None:
-    liveness.heartbeat(ME, "h:1", "old")
+    liveness.heartbeat(ME, "old")
     assert liveness.suspects("old") == [ME]
-    liveness.heartbeat(ME, "h:1", "new")
+    liveness.heartbeat(ME, "new")
     assert liveness.suspects("old") == []
     assert not liveness.gone(ME, "old")  # it spoke while it was being looked for
     assert liveness.lives(ME)
@@ -55,7 +63,7 @@ def test_the_broker_is_judged_and_not_its_socket(liveness: Liveness) -> None:
 
 
 def test_a_lease_holds_off_an_election(liveness: Liveness, clock: FakeClock) -> None:
-    liveness.heartbeat(ME, "h:1", "s", timeout_ms=1000)
+    liveness.heartbeat(ME, "s", timeout_ms=1000)
     assert liveness.lease(ME, 3000)
     clock.now += 2
     assert liveness.expire() == []
@@ -66,7 +74,7 @@ def test_a_lease_holds_off_an_election(liveness: Liveness, clock: FakeClock) -> 
 
 
 def test_a_lease_that_is_given_back(liveness: Liveness, clock: FakeClock) -> None:
-    liveness.heartbeat(ME, "h:1", "s", timeout_ms=1000)
+    liveness.heartbeat(ME, "s", timeout_ms=1000)
     liveness.lease(ME, 3000)
     assert not liveness.lease(ME, 0)
     clock.now += 1.1
@@ -74,7 +82,7 @@ def test_a_lease_that_is_given_back(liveness: Liveness, clock: FakeClock) -> Non
 
 
 def test_a_closed_connection_ends_a_lease(liveness: Liveness) -> None:
-    liveness.heartbeat(ME, "h:1", "s")
+    liveness.heartbeat(ME, "s")
     liveness.lease(ME, 3000)
     assert liveness.gone(ME, "s")
     assert not liveness.lives(ME)
@@ -83,16 +91,16 @@ def test_a_closed_connection_ends_a_lease(liveness: Liveness) -> None:
 @pytest.mark.parametrize("millis", [-1, MAX_LEASE_MS + 1])
 def test_a_lease_that_is_not_granted(liveness: Liveness, millis: int) -> None:
     assert not liveness.lease(ME, 1000)  # nobody has heard of it
-    liveness.heartbeat(ME, "h:1", "s")
+    liveness.heartbeat(ME, "s")
     assert not liveness.lease(ME, millis)
 
 
 def test_strangers_do_not_fill_the_table(liveness: Liveness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_BROKERS", 2)
     for each in range(5):
-        liveness.heartbeat(LiveIdentity("c", "a", each), "h:1", "s")
+        liveness.heartbeat(LiveIdentity("c", "a", each, "h:1"), "s")
     assert len(liveness) == 2
     for each in range(2):
-        liveness.gone(LiveIdentity("c", "a", each), "s")
-    liveness.heartbeat(ME, "h:1", "s")
+        liveness.gone(LiveIdentity("c", "a", each, "h:1"), "s")
+    liveness.heartbeat(ME, "s")
     assert liveness.lives(ME)

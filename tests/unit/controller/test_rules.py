@@ -74,6 +74,20 @@ def test_who_registers_must_have_an_id() -> None:
     assert (ninth.code, ninth.remark) == (unknown, "BrokerId: 9 hasn't been registered in broker-set: ha-a")
 
 
+def test_an_id_that_lives_is_nobody_elses() -> None:
+    """RocketMQ would take the copy of a store for its original, at another address."""
+    record = three()
+    copy = register(record, 1, living(1, 2, 3), address="10.0.0.9:1")
+    assert copy.record is record
+    assert (copy.answer.code, copy.answer.remark) == (
+        ResponseCode.CONTROLLER_BROKER_ID_INVALID,
+        "BrokerId: 1 in broker-set: ha-a is in use at 127.0.0.1:16100; "
+        "remove brokerIdentity from the store of 10.0.0.9:1 if it was copied",
+    )
+    moved = register(record, 1, living(2, 3), address="10.0.0.9:1")
+    assert kept(moved).master_address == "10.0.0.9:1"
+
+
 def test_addresses_are_kept() -> None:
     record = kept(register(three(), 1, {}, address="10.0.0.1:1", broker_ha_address="10.0.0.1:2"))
     assert (record.master_address, record.master_ha_address) == ("10.0.0.1:1", "10.0.0.1:2")

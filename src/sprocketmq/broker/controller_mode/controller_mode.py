@@ -48,6 +48,8 @@ events = Events("sprocketmq.broker.controller_mode")
 
 LEASE_MS = 2000
 BOOT_NOTE = "bootId"
+#: This broker's id is another's, or nobody's: a controller of ours says so.
+_NO_ID = frozenset({ResponseCode.CONTROLLER_BROKER_ID_INVALID, ResponseCode.CONTROLLER_BROKER_NEED_TO_BE_REGISTERED})
 _FIRST_REST = 0.1
 _LONGEST_REST = 1.0
 _CALL_SECONDS = 1.0
@@ -192,10 +194,18 @@ class ControllerMode:
         """Who is the master? The answer renews our lease, if we are, and the disk answers."""
         began = asyncio.get_running_loop().time()
         lease = LeaseFields(
-            broker_id=self._replication.broker_id, lease_millis=LEASE_MS if self._broker.store.disk_answers() else 0
+            broker_id=self._replication.broker_id,
+            address=self._broker.address,
+            lease_millis=LEASE_MS if self._broker.store.disk_answers() else 0,
         )
         header = GetReplicaInfoRequestHeader(broker_name=self._broker.name)
-        answer = await self.controllers.demand(RequestCode.CONTROLLER_GET_REPLICA_INFO, header, lease)
+        try:
+            answer = await self.controllers.demand(RequestCode.CONTROLLER_GET_REPLICA_INFO, header, lease)
+        except RequestRefused as error:
+            if error.code not in _NO_ID:
+                raise
+            await self._begin_again(error)
+            return
         reign = reign_in(answer)
         if reign is None:
             await self._come_up()
@@ -207,6 +217,13 @@ class ControllerMode:
                 self._leased_until = began + reign.lease_ms / 1000
                 self._goes_on = False
         await self._obey(reign)
+
+    async def _begin_again(self, reason: RequestRefused) -> None:
+        """Take nothing and confirm nothing until a controller knows this broker by its id."""
+        events.error("has lost its id", reason=reason)
+        self._leased_until = self._reigns_in = None
+        self._fence()
+        await self._take_first_role()
 
     def role_changed(self, _connection: Connection, request: Command) -> Reply:
         """The controller's notice of an election. Anyone could send it, so it is a reason to ask, and nothing more."""

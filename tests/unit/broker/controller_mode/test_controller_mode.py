@@ -476,3 +476,34 @@ async def test_a_file_that_cannot_be_written_for_a_while_costs_no_role(start_bro
     caller = Caller(broker)
     assert (await caller.send()).code == ResponseCode.SUCCESS
     await caller.client.close(0.1)
+
+
+async def test_a_copy_of_a_masters_store_is_not_its_master(
+    start_broker: StartBroker, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two masters of one id would reign in one epoch, and slaves would cut what the longer log had promised."""
+    master, slave = await pair(start_broker)
+    shutil.copytree(tmp_path / "one", tmp_path / "copy")
+    assert (await Caller(master).send(body=b"promised")).code == ResponseCode.SUCCESS
+    copy = asyncio.ensure_future(start_broker("copy"))
+    await until(lambda: "has no role yet" in caplog.messages)
+    told = next(each for each in caplog.records if each.message == "has no role yet")
+    assert f"is in use at {master.address}; remove brokerIdentity" in str(told.__dict__)
+    (tmp_path / "copy" / "brokerIdentity").unlink()
+    joined = await copy
+    await whole(master, 1, 2, 3)
+    assert master.roles.current.epoch == 1
+    for each in (joined, slave):
+        assert await read(each, 1) == [b"promised"]
+
+
+async def test_who_was_removed_follows_nobody(start_broker: StartBroker, controller: Controller) -> None:
+    """Nor does one whose id is another's by now: what it confirms would count as the other's."""
+    master, slave = await pair(start_broker)
+    caller = Caller(master)
+    caller._address = f"127.0.0.1:{controller.port}"
+    removed = {"brokerName": "broker-a", "brokerControllerIdsToClean": "2", "isCleanLivingBroker": "true"}
+    assert (await caller.call(RequestCode.CLEAN_BROKER_DATA, removed)).code == ResponseCode.SUCCESS
+    await until(lambda: slave.roles.current.role is Role.FENCED)
+    await whole(master, 1)
+    assert (await Caller(master).send(body=b"alone")).code == ResponseCode.SUCCESS
