@@ -83,6 +83,7 @@ class ControllerMode:
         self._set_changes = SyncStateChanges(replication.in_sync, self.controllers, config, self._lost_touch)
         self._set_changes.on_progress = replication.master.recount
         self._look_now = asyncio.Event()
+        self._finding_log: asyncio.Task[None] | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._beats = Periodic("heartbeats", lambda: config.broker_heartbeat_interval / 1000, self._beat)
         self._leases = Periodic("lease", lambda: 0.1, self._check_lease)
@@ -283,13 +284,21 @@ class ControllerMode:
             )
         )  # fmt: skip
         if not self._broker.roles.current.ha_address:
-            task = asyncio.ensure_future(self._find_log(reign))
-            self._tasks.append(task)
-            task.add_done_callback(_seen)
-            task.add_done_callback(lambda done: self._tasks.remove(done) if done in self._tasks else None)
+            self._start_finding_log(reign, anew=not same)
 
     def _become(self, standing: Standing) -> None:
         self._broker.roles.become(standing)
+
+    def _start_finding_log(self, reign: Reign, *, anew: bool) -> None:
+        """Once for each reign: a master that is not reached for an hour is looked at 3,600 times."""
+        if self._finding_log is not None and not self._finding_log.done():
+            if not anew:
+                return
+            self._finding_log.cancel()
+        task = self._finding_log = asyncio.ensure_future(self._find_log(reign))
+        self._tasks.append(task)
+        task.add_done_callback(_seen)
+        task.add_done_callback(lambda done: self._tasks.remove(done) if done in self._tasks else None)
 
     async def _find_log(self, reign: Reign) -> None:
         """Ask the master itself where it gives its log: Java's controller does not know, nameservers may be late."""

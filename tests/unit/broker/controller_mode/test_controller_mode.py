@@ -15,6 +15,7 @@ from tests.unit.broker.support import Caller, bodies, fields, make_broker
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.controller_mode.controller_client import ControllerClient
 from sprocketmq.broker.controller_mode.controller_mode import ControllerMode
+from sprocketmq.broker.controller_mode.sync_state import Reign
 from sprocketmq.broker.replication.auto_switch import AutoSwitchReplication
 from sprocketmq.broker.roles import Role
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -507,3 +508,23 @@ async def test_who_was_removed_follows_nobody(start_broker: StartBroker, control
     await until(lambda: slave.roles.current.role is Role.FENCED)
     await whole(master, 1)
     assert (await Caller(master).send(body=b"alone")).code == ResponseCode.SUCCESS
+
+
+async def test_a_log_that_is_not_found_is_searched_once(
+    start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Java controller does not tell where the log is, and a master that cannot be reached does not either."""
+    _, slave = await pair(start_broker)
+    found = asyncio.Event()
+    begun: list[int] = []
+
+    async def search(_self: ControllerMode, reign: Reign) -> None:
+        begun.append(reign.epoch)
+        await found.wait()
+
+    monkeypatch.setattr(ControllerMode, "_find_log", search)
+    told = Reign(1, "127.0.0.1:1", 7, frozenset({1}), 1)
+    for reign in (told, told, replace(told, epoch=8), replace(told, epoch=8)):
+        under_controller(slave)._be_slave(reign)
+        await asyncio.sleep(0)
+    assert begun == [7, 8]
