@@ -14,19 +14,28 @@ from sprocketmq.protocol.headers.controller import ElectMasterRequestHeader
 CONTROLLER = -1
 
 
-def by_controller(record: BrokerSet | None, living: Living, *, unclean: bool = False) -> Outcome:
+def by_controller(
+    record: BrokerSet | None, living: Living, *, unclean: bool = False, doubted: frozenset[int] = frozenset()
+) -> Outcome:
     """The election that the controller asks for, when it misses a master."""
     cluster, name = ("", "") if record is None else (record.cluster, record.name)
     request = ElectMasterRequestHeader(
         cluster_name=cluster, broker_name=name, broker_id=CONTROLLER, designate_elect=False
     )
-    return elect(record, living, request=request, unclean=unclean)
+    return elect(record, living, request=request, unclean=unclean, doubted=doubted)
 
 
 def elect(
-    record: BrokerSet | None, living: Living, *, request: ElectMasterRequestHeader, unclean: bool = False
+    record: BrokerSet | None,
+    living: Living,
+    *,
+    request: ElectMasterRequestHeader,
+    unclean: bool = False,
+    doubted: frozenset[int] = frozenset(),
 ) -> Outcome:
-    """Find a master; `unclean` also takes one that lacks promised messages, when nobody else lives."""
+    """Find a master; `unclean` also takes one that lacks promised messages, when nobody else lives. Who is `doubted`
+    comes last: once elected, it is the only one that can be.
+    """
     unregistered = ResponseCode.CONTROLLER_BROKER_NEED_TO_BE_REGISTERED
     if record is None:
         return refused(None, unregistered, "Broker hasn't been registered", ext_fields={})
@@ -37,9 +46,10 @@ def elect(
             return refused(record, unregistered, remark, ext_fields={})
         return _crowned(record, asker)
     wanted = asker if request.designate_elect else None
-    chosen = _choose(record.in_sync, record.master, wanted, living)
-    if chosen is None and unclean:
-        chosen = _choose(record.ids, record.master, wanted, living)
+    able = (record.in_sync, record.ids) if unclean else (record.in_sync,)
+    rounds = (each for ids in able for each in (ids - doubted, ids))
+    found = (_choose(ids, record.master, wanted, living) for ids in rounds)
+    chosen = next((each for each in found if each is not None), None)
     if chosen is None:
         return _nobody(record, asker)
     return _kept(record, chosen) if chosen == record.master else _crowned(record, chosen)
@@ -86,5 +96,10 @@ def _nobody(record: BrokerSet, asker: int) -> Outcome:
 
 def needs_master(record: BrokerSet, living: Living, *, unclean: bool = False) -> bool:
     """Nobody reigns who lives, and somebody could."""
-    could = record.ids if unclean else record.in_sync
-    return bool(record.in_sync) and record.master not in living and not could.isdisjoint(living)
+    return bool(record.in_sync) and record.master not in living and bool(candidates(record, living, unclean=unclean))
+
+
+def candidates(record: BrokerSet, living: Living, *, unclean: bool = False) -> list[int]:
+    """Who could be elected, the best first."""
+    able = (record.ids if unclean else record.in_sync).intersection(living)
+    return sorted(able, key=lambda each: (each not in record.in_sync, _rank(living[each]), each))

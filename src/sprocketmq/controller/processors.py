@@ -144,8 +144,10 @@ class Processors:
             if not config.has_accounts:
                 config.access().check(connection, request)
             events.info("election by name", broker=header.broker_name, id=header.broker_id, peer=connection.peer)
+        doubted = frozenset() if header.designate_elect else await self._controller.doubted(header.broker_name or "")
         unclean = config.enable_elect_unclean_master
-        return await self._change(header.broker_name, partial(elections.elect, request=header, unclean=unclean))
+        rule = partial(elections.elect, request=header, unclean=unclean, doubted=doubted)
+        return await self._change(header.broker_name, rule)
 
     async def clean(self, connection: Connection, request: Command) -> Answer:
         header = decode(CleanControllerBrokerDataRequestHeader, request)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, cast
 
 from sprocketmq.auth.wiring import Access
-from sprocketmq.codes import ResponseCode
+from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.controller import elections
 from sprocketmq.controller.audited_state import controller_looks
 from sprocketmq.controller.broker_set import BrokerSet
@@ -30,6 +30,7 @@ from sprocketmq.controller.role_notices import Notices
 from sprocketmq.errors import RequestRefused, SprocketError
 from sprocketmq.logs import Events
 from sprocketmq.metrics.exporter import Exporter
+from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.controller_fields import LeaseFields
 from sprocketmq.protocol.headers.controller import GetMetaDataResponseHeader
 from sprocketmq.protocol.headers.nameserver import BrokerHeartbeatRequestHeader
@@ -277,7 +278,7 @@ class Controller:
 
     async def _elect(self, name: str) -> None:
         unclean = self.settings.current.enable_elect_unclean_master
-        rule = partial(elections.by_controller, unclean=unclean)
+        rule = partial(elections.by_controller, unclean=unclean, doubted=await self.doubted(name))
         try:
             outcome = await self.change(name, rule)
         except RequestRefused as error:
@@ -286,6 +287,36 @@ class Controller:
         if not outcome.elected and outcome.answer.code != ResponseCode.CONTROLLER_MASTER_STILL_EXIST:
             self._count("no_master_elected")
             events.error("no master elected", broker=name, reason=outcome.answer.remark)
+
+    async def doubted(self, name: str) -> frozenset[int]:
+        """Who would be elected and does not answer: one that was lost in the same moment as the master, or hangs, is
+        not missed yet. Elected, it would be alone in the set, and nobody else could go on.
+        """
+        record, unclean = self.sets.get(name), self.settings.current.enable_elect_unclean_master
+        if record is None or not elections.needs_master(record, living := self._living(record), unclean=unclean):
+            return frozenset()
+        best_first = elections.candidates(record, living, unclean=unclean)
+        if len(best_first) == 1:
+            return frozenset()
+        asked = {each: asyncio.ensure_future(self._answers(record.addresses[each])) for each in best_first}
+        silent: set[int] = set()
+        try:
+            for each in best_first:
+                if await asked[each]:
+                    break
+                silent.add(each)
+        finally:
+            for answer in asked.values():
+                answer.cancel()
+        return frozenset(silent)
+
+    async def _answers(self, address: str) -> bool:
+        """Whatever it says."""
+        try:
+            await self._client.call(address, Command(RequestCode.EXCHANGE_BROKER_HA_INFO), RECONNECT_SECONDS)
+        except SprocketError:
+            return False
+        return True
 
     def _elected(self, record: BrokerSet) -> None:
         self._count("new_master_elected")

@@ -99,3 +99,10 @@ def test_when_a_master_is_needed() -> None:
     assert not needs_master(three(), living(3))
     assert needs_master(three(), living(3), unclean=True)
     assert not needs_master(kept(apply(None, 1)), living(1))
+
+
+@pytest.mark.parametrize(("doubted", "elected"), [(set(), 2), ({2}, 3), ({2, 3}, 2)])
+def test_who_is_doubted_comes_last(doubted: set[int], elected: int) -> None:
+    record = kept(alter(three(), {1, 2, 3}, living(1, 2, 3)))
+    outcome = by_controller(record, living(2, 3), doubted=frozenset(doubted))
+    assert kept(outcome).master == elected

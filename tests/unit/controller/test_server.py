@@ -118,6 +118,19 @@ async def test_a_master_that_still_takes_a_connection_while_it_dies_is_replaced_
     assert (notice.ext_fields or {})["masterBrokerId"] == "2"
 
 
+async def test_who_was_lost_with_the_master_is_not_elected(
+    controller: Controller, call: Caller, clock: FakeClock, listener: Listener
+) -> None:
+    """It would be alone in the set, so that the third could not go on though it has all that was promised."""
+    await pair(call, "127.0.0.1:1", "127.0.0.1:2", heartbeatTimeoutMills=1500)
+    await call.join(3, address=listener.address)
+    everyone = json.dumps({"syncStateSet": [1, 2, 3], "syncStateSetEpoch": 2}).encode()
+    assert (await call(1001, everyone, brokerName="a", masterBrokerId=1, masterEpoch=1)).code == 0
+    clock.now += 1.6  # the second is not missed yet, and nobody listens there
+    notice = await asyncio.wait_for(listener.notices.get(), 60)
+    assert (notice.ext_fields or {})["masterBrokerId"] == "3"
+
+
 async def test_a_lease_is_granted_to_the_master_alone(controller: Controller, call: Caller, clock: FakeClock) -> None:
     await pair(call, heartbeatTimeoutMills=1000)
     assert (await call(1004, brokerName="a", brokerId=2, leaseMillis=2000)).ext_fields == await call.state()
