@@ -31,6 +31,7 @@ KEYS: Mapping[str, type] = {
     "token_file": str, "tls": bool, "tls_ca": str, "tls_cert": str, "tls_key": str,
     "tls_key_password_file": str, "tls_verify": bool, "tls_check_hostname": bool,
 }  # fmt: skip
+_TOP: Mapping[str, type] = {"current": str, "profiles": dict}
 SECRETS = frozenset({"secret_key", "token"})
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -60,7 +61,7 @@ def path() -> Path:
 def load() -> Profiles:
     """None yet when there is no file."""
     try:
-        text = path().read_text(encoding="utf-8")
+        data = path().read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return Profiles()
     except OSError as error:
@@ -68,8 +69,8 @@ def load() -> Profiles:
     import tomllib
 
     try:
-        return _checked(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+        return _checked(tomllib.loads(data.decode()))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path()}: {error}") from None
 
 
@@ -100,13 +101,24 @@ def _kind(key: str) -> type:
 
 
 def _checked(data: Mapping[str, Any]) -> Profiles:
+    for key, value in data.items():
+        if key not in _TOP:
+            raise ConfigError(
+                f"{path()}: there is no key {key}{did_you_mean(key, _TOP) or '; it has ' + ', '.join(_TOP)}"
+            )
+        _check_kind(key, value, _TOP[key])
     profiles = Profiles(data.get("current"))
     for name, entries in data.get("profiles", {}).items():
+        _check_kind(f"profiles.{name}", entries, dict)
         for key, value in entries.items():
-            if not isinstance(value, _kind(key)):
-                raise ConfigError(f"{path()}: {key} of profile {name} is not a {KEYS[key].__name__}")
+            _check_kind(f"{key} of profile {name}", value, _kind(key))
         profiles.named[name] = dict(entries)
     return profiles
+
+
+def _check_kind(what: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise ConfigError(f"{path()}: {what} is not a {'table' if kind is dict else kind.__name__}")
 
 
 def _text(profiles: Profiles) -> str:

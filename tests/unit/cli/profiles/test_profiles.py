@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -78,6 +79,25 @@ def test_a_file_that_cannot_be_read(own_file: Path) -> None:
     own_file.write_text("current = ")
     with pytest.raises(ConfigError, match=r"config\.toml"):
         options_of({})
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b"profiles = 5", "profiles is not a table"),
+        (b"[[profiles]]", "profiles is not a table"),
+        (b"[profiles]\nx = 5", "profiles.x is not a table"),
+        (b"current = 5", "current is not a str"),
+        (b"[profile.x]\nnameserver = 'a'", "there is no key profile: did you mean profiles?"),
+        (b"colour = 1", "there is no key colour; it has current, profiles"),
+        (b"\xff\xfe", "can't decode byte 0xff"),
+    ],
+)
+def test_a_file_of_another_shape_is_one_line(own_file: Path, text: bytes, says: str) -> None:
+    own_file.parent.mkdir()
+    own_file.write_bytes(text)
+    with pytest.raises(ConfigError, match=f"config.toml: .*{re.escape(says)}"):
+        file.load()
 
 
 def test_tls() -> None:
