@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import GROUP
@@ -28,6 +29,10 @@ class Health(IntEnum):
     WARNING = 1
     CRITICAL = 2
     UNKNOWN = 3
+
+
+#: From well to worst: what is known to be broken is worse than what nobody can tell.
+_BY_GRAVITY = (Health.OK, Health.WARNING, Health.UNKNOWN, Health.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +73,8 @@ class CheckCommand(click.Command):
 @click.option("--disk-warning", default=75.0, show_default=True, metavar="PERCENT")
 @click.option("--disk-critical", default=90.0, show_default=True, metavar="PERCENT")
 @click.option("--group", "groups", multiple=True, type=GROUP, help="Look at the lag of this group; may be repeated.")
-@click.option("--lag-warning", default=10_000, show_default=True, metavar="MESSAGES")
-@click.option("--lag-critical", default=100_000, show_default=True, metavar="MESSAGES")
+@click.option("--lag-warning", default=10_000, show_default=True, metavar="MESSAGES", help="Of each --group.")
+@click.option("--lag-critical", default=100_000, show_default=True, metavar="MESSAGES", help="Of each --group.")
 @click.option("--online", is_flag=True, help="Each --group must have a consumer that is connected.")
 @json_option
 @cluster_options
@@ -79,14 +84,27 @@ def check(
     groups: tuple[str, ...], lag_warning: int, lag_critical: int, online: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Whether brokers answer, disks have room, groups keep up. Ends with 0 well, 1 warning, 2 critical, 3 unknown."""
+    if not groups and (unused := [name for name in _OF_GROUPS if _is_given(ctx, name)]):
+        raise click.UsageError(f"--{unused[0].replace('_', '-')} looks at groups: name them by --group", ctx)
     disk, lag = Thresholds(disk_warning, disk_critical), Thresholds(lag_warning, lag_critical)
     findings = _judged(options, brokers, disk, groups, lag, online)
-    worst = max(finding.health for finding in findings)
+    worst = _worst(findings)
     if as_json:
         echo_json(_row(worst, findings))
     else:
         click.echo(_line(worst, findings))
     ctx.exit(int(worst))
+
+
+_OF_GROUPS = ("lag_warning", "lag_critical", "online")
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def _worst(findings: Iterable[CheckResult]) -> Health:
+    return max((finding.health for finding in findings), key=_BY_GRAVITY.index)
 
 
 def _judged(
@@ -141,7 +159,11 @@ async def _group(admin: AdminClient, name: str, bounds: Thresholds, online: bool
         except Refused:
             members = 0
         health = Health.OK if members else Health.CRITICAL
-        found.append(CheckResult(f"online_{name}", health, f"{name} has {members} consumers", members))
+        found.append(
+            CheckResult(
+                f"online_{name}", health, f"{name} has {members} {'consumer' if members == 1 else 'consumers'}", members
+            )
+        )
     return found
 
 

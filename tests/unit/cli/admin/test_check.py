@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from sprocketmq.cli.admin.check import CheckResult, Health, Thresholds, _brokers, _line
+import pytest
+from click.testing import CliRunner
+
+from sprocketmq.cli.admin.check import CheckResult, Health, Thresholds, _brokers, _line, _worst, check
 from sprocketmq.client.admin.brokers import BrokerStatus
 
 BOUNDS = Thresholds(75, 90)
@@ -11,7 +14,7 @@ def status(disk: float, error: str | None = None) -> BrokerStatus:
 
 
 def worst(*statuses: BrokerStatus, wanted: int = 1) -> Health:
-    return max(finding.health for finding in _brokers(list(statuses), wanted, BOUNDS))
+    return _worst(_brokers(list(statuses), wanted, BOUNDS))
 
 
 def test_brokers_and_disks() -> None:
@@ -30,3 +33,19 @@ def test_the_line_says_the_worst() -> None:
     ]
     assert _line(Health.WARNING, findings) == "WARNING: g is late | brokers=1 lag_g=12"
     assert _line(Health.OK, findings[:1]) == "OK: 1 of 1 brokers answer; 1 checks | brokers=1"
+
+
+def test_what_is_broken_is_worse_than_what_nobody_can_tell() -> None:
+    findings = [
+        CheckResult("lag_typo", Health.UNKNOWN, "no group typo"),
+        *_brokers([status(0, "no answer")], 1, BOUNDS),
+    ]
+    assert _worst(findings) is Health.CRITICAL
+    assert "no answer" in _line(_worst(findings), findings)
+
+
+@pytest.mark.parametrize("option", [["--lag-warning", "5"], ["--lag-critical", "5"], ["--online"]])
+def test_a_bound_of_groups_needs_a_group(option: list[str]) -> None:
+    called = CliRunner().invoke(check, option)
+    assert f"{option[0]} looks at groups: name them by --group" in called.output
+    assert called.exit_code != 0
