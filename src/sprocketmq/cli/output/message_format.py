@@ -71,7 +71,7 @@ def _piece(match: re.Match[str]) -> bytes | Field:
         return FIELDS[field]
     if escape is not None and escape in ESCAPES:
         return ESCAPES[escape]
-    said = f"{match[0]!r} means nothing; `sprocket consume --help` lists the fields"
+    said = f"'{match[0]}' is neither a field nor an escape"
     raise click.BadParameter(said, param_hint="--format")
 
 
