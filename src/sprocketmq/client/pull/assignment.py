@@ -54,6 +54,7 @@ class Assignment:
         self._turn = 0
         self._notices = RepeatedWarnings(log)
         self._ticking = False
+        self.is_stopped = False  # nothing is handed out any more
 
     def buffer(self, queue: MessageQueue) -> QueueBuffer:
         try:
@@ -81,6 +82,8 @@ class Assignment:
         self._start_ticking()
 
     async def stop(self, *, commit: bool) -> None:
+        self.is_stopped = True
+        self._arrived.set()  # whoever waits for messages need not wait any longer
         async with self._committing:  # a commit that is under way ends first: the broker could take it for the last one
             await self._tasks.stop()
         if commit:
@@ -144,18 +147,18 @@ class Assignment:
             )  # fmt: skip
 
     async def wait(self, timeout: float) -> None:
-        """Until a buffer has something, or the time is up."""
+        """Until a buffer has something, the time is up, or the consumer is stopped."""
         try:
             async with asyncio.timeout(timeout):
-                while all(buffer.is_empty or buffer.paused for buffer in self.buffers.values()):
+                while not self.is_stopped and all(buffer.is_empty or buffer.paused for buffer in self.buffers.values()):
                     self._arrived.clear()
                     await self._arrived.wait()
         except TimeoutError:
             return
 
     def in_turn(self) -> list[QueueBuffer]:
-        """All buffers, another one first each time, so that no queue starves."""
-        buffers = list(self.buffers.values())
+        """All buffers, another one first each time, so that no queue starves; none of a consumer that was stopped."""
+        buffers = [] if self.is_stopped else list(self.buffers.values())
         self._turn += 1
         start = self._turn % max(len(buffers), 1)
         return buffers[start:] + buffers[:start]

@@ -66,7 +66,7 @@ class PullConsumer:
         return self
 
     async def stop(self, *, commit: bool = True) -> None:
-        """Stop fetching, and commit what the polls so far gave."""
+        """Stop fetching, and commit what the polls so far gave. Loops over the consumer end."""
         instance, assignment = self._instance, self._assignment
         if instance is None or assignment is None:
             return
@@ -137,9 +137,10 @@ class PullConsumer:
         return await self._parts().poll_arrow(timeout)
 
     async def batches(self, max_messages: int = 1024) -> AsyncIterator[list[ReceivedMessage]]:
-        """Polls without end; each batch has at least one message."""
-        while True:
-            if messages := await self.poll(max_messages, self.settings.long_poll):
+        """Polls until the consumer is stopped; each batch has at least one message."""
+        parts = self._parts()
+        while not parts.is_stopped:
+            if messages := inside(self.options.namespace, await parts.poll(max_messages, self.settings.long_poll)):
                 yield messages
 
     def __aiter__(self) -> AsyncIterator[ReceivedMessage]:

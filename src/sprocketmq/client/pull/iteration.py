@@ -2,6 +2,7 @@
 
 yielded, and the next one asked for     consumed: a commit may pass it
 yielded, and the loop left              consumed when the consumer's block ends without an error
+yielded, and the consumer stopped       consumed, and the loop ends
 not yielded                             stays in its buffer, for the next loop or poll
 """
 
@@ -17,14 +18,14 @@ _TURN = 1024  # messages of one queue before the others have their turn
 
 
 async def one_by_one(assignment: Assignment, long_poll: float, namespace: str) -> AsyncIterator[ReceivedMessage]:
-    """Without end."""
+    """Until the consumer is stopped."""
     assignment.require_queues()
-    while True:
+    while not assignment.is_stopped:
         assignment.finish_poll()
         await assignment.wait(long_poll)
         for buffer in assignment.in_turn():
             for _ in range(_TURN):
-                taken = buffer.take(1)
+                taken = [] if assignment.is_stopped else buffer.take(1)
                 if not taken:
                     break
                 for message in readable(taken, buffer.queue):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 from tests.unit.client.fakes import FakeQueues, FakeTransport, instance, until
@@ -105,3 +106,50 @@ def test_the_same_for_threads(broker: FakeQueues) -> None:
         read_waiting(3, fail=True)
     assert broker.committed["T", 0] == 4
     assert read_waiting(1) == [b"4"]
+
+
+async def test_a_loop_ends_when_the_consumer_is_stopped_in_its_body(broker: FakeQueues) -> None:
+    found: list[bytes] = []
+    async with PullConsumer("g", "ns", settings=FIRST) as consumer:
+        await consumer.assign(await consumer.queues("T"))
+        async for message in consumer:
+            found.append(message.body)
+            if len(found) == 3:
+                await consumer.stop()
+    assert found == [b"0", b"1", b"2"]
+    assert broker.committed["T", 0] == 3
+
+
+@pytest.mark.parametrize("kind", ["messages", "batches"])
+async def test_a_loop_that_waits_ends_when_the_consumer_is_stopped(broker: FakeQueues, kind: str) -> None:
+    async with PullConsumer("g", "ns", settings=FIRST) as consumer:
+        await consumer.assign(await consumer.queues("T"))
+        found: list[object] = []
+
+        async def loop() -> None:
+            async for item in consumer if kind == "messages" else consumer.batches():
+                found.append(item)
+
+        reading = asyncio.create_task(loop())
+        await until(lambda: len(found) == (10 if kind == "messages" else 1))
+        await consumer.stop()
+        await asyncio.wait_for(reading, 60)
+    assert broker.committed["T", 0] == 10
+
+
+def test_a_thread_that_loops_is_ended_by_another(broker: FakeQueues) -> None:
+    consumer, begun = SyncPullConsumer("g", "ns", settings=FIRST), threading.Event()
+
+    def loop() -> None:
+        for message in consumer:
+            if message.body == b"9":
+                begun.set()
+
+    with consumer:
+        consumer.assign(consumer.queues("T"))
+        reading = threading.Thread(target=loop, daemon=True)
+        reading.start()
+        assert begun.wait(60)
+        consumer.stop()
+        reading.join(60)
+        assert not reading.is_alive()
