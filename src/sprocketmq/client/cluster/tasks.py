@@ -13,7 +13,10 @@ log = logging.getLogger("sprocketmq.client.cluster.tasks")
 
 
 class BackgroundTasks:
-    """A set of running tasks. `stop` cancels them and waits until the last one has ended."""
+    """A set of running tasks. `stop` cancels them and waits until the last one has ended.
+
+    Where they run functions of users, which may go on all the same, it waits `within` so many seconds.
+    """
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -28,11 +31,14 @@ class BackgroundTasks:
         task.add_done_callback(lambda _: work.close())  # a task that was cancelled before it ran never began its work
         return task
 
-    async def stop(self) -> None:
+    async def stop(self, within: float | None = None) -> None:
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            _, left = await asyncio.wait(tasks, timeout=within)
+            for task in left:
+                log.warning("%s goes on although it was cancelled, it is left behind", task.get_name())
 
     async def wait(self) -> None:
         """Until all of them have ended by themselves."""

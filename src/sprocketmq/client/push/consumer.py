@@ -6,7 +6,6 @@ import asyncio
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack
@@ -22,6 +21,7 @@ from sprocketmq.client.producer import request_reply
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.push.concurrent import ConcurrentConsumption
 from sprocketmq.client.push.context import Running
+from sprocketmq.client.push.handler_threads import HandlerThreads
 from sprocketmq.client.push.handlers import Handler, check_function, check_subscribed
 from sprocketmq.client.push.inspection import consume_directly, running_info
 from sprocketmq.client.push.offset_store import BrokerOffsets, FileOffsets, OffsetStore, default_path
@@ -55,6 +55,7 @@ F = TypeVar(
 )
 
 _SOON_S = 1.0
+_CANCELLED_S = 1.0  # for a handler that was cancelled when the time of the stop was up
 
 
 class _Source(Protocol):
@@ -179,7 +180,7 @@ class PushConsumer:
                 await source.stop()
             if self._tracer is not None:
                 await self._tracer.flush()
-            await running.tasks.stop()
+            await running.tasks.stop(within=_CANCELLED_S)
             await running.instance.leave(consumer=self.group)
         finally:
             running.executor.shutdown(wait=False, cancel_futures=True)
@@ -283,7 +284,7 @@ class PushConsumer:
         return Running(
             instance, self.group, self.settings, self._orderly, self._broadcasting, self._subscriptions,
             self._handlers, self._store(instance), SendBack(instance, self.group, tries),
-            ThreadPoolExecutor(self.settings.concurrency, thread_name_prefix=f"consume-{self.group}"),
+            HandlerThreads(self.settings.concurrency, f"consume-{self.group}"),
             tasks, RateLimit(self.settings.rate_limit), plan, hooks,
         )  # fmt: skip
 
