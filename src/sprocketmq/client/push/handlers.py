@@ -69,6 +69,9 @@ def check_function(function: object, *, takes_batch: bool) -> None:
     """Raises TypeError for what could not be called with a message; found now, not in every message's retry."""
     if not callable(function):
         raise TypeError(f"a handler is a function, not {type(function).__name__}")
+    name = getattr(function, "__qualname__", repr(function))
+    if any(_is_generator(called) for called in (function, type(function).__call__)):
+        raise TypeError(f"handler {name} has a yield: calling it makes a generator, and its body would never run")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -77,8 +80,11 @@ def check_function(function: object, *, takes_batch: bool) -> None:
         signature.bind(None)
     except TypeError as error:
         wanted = "a list of messages" if takes_batch else "one message"
-        name = getattr(function, "__qualname__", repr(function))
         raise TypeError(f"handler {name}{signature} cannot be called with {wanted}: {error}") from None
+
+
+def _is_generator(function: object) -> bool:
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,5 +129,7 @@ def _judge(verdict: Any) -> HandlerOutcome:
         return HandlerOutcome("retry", verdict.level)
     if verdict is False or verdict is ConsumeResult.RETRY:
         return HandlerOutcome("retry")
+    if inspect.isgenerator(verdict) or inspect.isasyncgen(verdict):
+        return HandlerOutcome("exception", error=TypeError(f"the handler returned {verdict!r}, whose body has not run"))
     log.warning("handler returned %r; None means consumed, ConsumeResult.RETRY means later", verdict)
     return _OK

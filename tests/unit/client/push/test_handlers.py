@@ -97,3 +97,9 @@ async def test_threads_see_the_callers_context(executor: Executor) -> None:
     seen: list[str] = []
     await Handler(lambda _message: seen.append(variable.get())).run(MESSAGES[:1], executor, 60)
     assert seen == ["inside"]
+
+
+async def test_a_generator_that_was_returned_has_consumed_nothing(executor: Executor) -> None:
+    outcome = await Handler(lambda message: (part for part in [message])).run(MESSAGES[:1], executor, 60)
+    assert outcome.reason == "exception"
+    assert "whose body has not run" in str(outcome.error)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -62,6 +64,23 @@ def test_handlers_that_cannot_be_called(client: Any) -> None:
     with pytest.raises(TypeError, match=r"write @consumer.subscribe\('orders'\) above .*two"):
         made.subscribe(two)
     made.subscribe("T")(lambda message, more=None: None)
+
+
+@pytest.mark.parametrize("client", CONSUMERS)
+def test_a_handler_whose_body_would_never_run(client: Any) -> None:
+    def generator(message: object) -> Iterator[object]:
+        yield message
+
+    async def asynchronous(message: object) -> AsyncIterator[object]:
+        yield message
+
+    class Callable_:
+        async def __call__(self, message: object) -> AsyncIterator[object]:
+            yield message
+
+    for wrong in (generator, asynchronous, Callable_(), functools.partial(asynchronous)):
+        with pytest.raises(TypeError, match="has a yield"):
+            client("g", "ns").subscribe("T")(wrong)
 
 
 @pytest.mark.parametrize("client", CONSUMERS)
