@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from sprocketmq.client.setting_check import check_settings
 from sprocketmq.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -101,6 +102,16 @@ class ClientOptions:
     group: str = field(default="", compare=False)
     """The group of a client that is given none; of a URL's `group=`."""
 
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.credentials is not None and not isinstance(self.credentials, Credentials):
+            raise TypeError(f"credentials must be Credentials(...), not {type(self.credentials).__name__}")
+        if self.ssl is not None:
+            from ssl import SSLContext
+
+            if not isinstance(self.ssl, SSLContext):
+                raise TypeError(f"ssl must be an ssl.SSLContext, not {type(self.ssl).__name__}")
+
     @classmethod
     def of(cls, nameserver: str | Sequence[str] | ClientOptions | None, **changes: Any) -> ClientOptions:
         """Options from a nameserver address (or several), a `rocketmq://` URL, or the environment."""
@@ -137,7 +148,7 @@ def _where(name: str) -> str:
 def settings_of(kind: type[S], given: S | None) -> S:
     """What was given, or the defaults; TypeError when it is the settings of something else."""
     if given is not None and not isinstance(given, kind):
-        raise TypeError(f"settings is {kind.__name__}, not {type(given).__name__}")
+        raise TypeError(f"settings must be {kind.__name__}, not {type(given).__name__}")
     return given or kind()
 
 
@@ -157,10 +168,13 @@ def _addresses(nameserver: str | Sequence[str] | None) -> tuple[str, ...]:
 def _with_port(address: str) -> str:
     if "://" in address:
         raise ConfigError(f"nameserver {address!r} is not HOST:PORT, nor does it begin with {' or '.join(_SCHEMES)}")
-    _, separator, port = address.rpartition(":")
+    if len(address.split()) > 1:
+        raise ConfigError(f"nameserver {address!r} is not HOST:PORT; several are joined by ;")
+    host, separator, port = address.rpartition(":")
     if not separator or address.endswith("]"):
         return f"{address}:{DEFAULT_PORT}"
-    if not port.isdigit():
+    is_one_host = host.count(":") != 1 or host.startswith("[")  # more of them are an IPv6 address
+    if not (host and is_one_host and port.isdecimal() and 0 < int(port) < 1 << 16):
         raise ConfigError(f"nameserver {address!r} is not HOST:PORT")
     return address
 
@@ -184,6 +198,8 @@ def _from_url(url: str, changes: dict[str, Any]) -> ClientOptions:
     from urllib.parse import parse_qsl, unquote, urlsplit  # an address needs none of it
 
     parts = urlsplit(url)
+    if extra := parts.path.strip("/") or parts.fragment:
+        raise ConfigError(f"{extra!r} in the URL means nothing; in a key or secret, write / as %2F, # as %23, ? as %3F")
     user, _, hosts = parts.netloc.rpartition("@")
     given = {key: _url_value(key, text) for key, text in parse_qsl(parts.query)}
     wanted = given.pop("tls", parts.scheme == TLS_SCHEME)
@@ -192,6 +208,10 @@ def _from_url(url: str, changes: dict[str, Any]) -> ClientOptions:
         given["ssl"] = tls_context(**how)
     if user:
         access_key, _, secret_key = user.partition(":")
+        if not access_key or not secret_key:
+            raise ConfigError(
+                "the URL must have both access key and secret, as in rocketmq://KEY:SECRET@HOST, or neither"
+            )
         given["credentials"] = Credentials(unquote(access_key), unquote(secret_key))
     return ClientOptions(_addresses(hosts), **{**given, **changes})
 

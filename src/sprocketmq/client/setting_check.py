@@ -5,8 +5,10 @@ A consumer whose `consume_from` means nothing, or whose batch is empty, would ot
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import datetime
 from math import isfinite
 from typing import Any
 
@@ -24,23 +26,37 @@ def check_settings(settings: Any) -> None:
 
 
 def _fault(name: str, value: Any, default: Any, annotation: str) -> tuple[type[Exception], str] | None:
+    if default is MISSING:
+        return None
     if isinstance(default, bool):
-        return None if isinstance(value, bool) else (TypeError, "it is True or False")
+        return None if isinstance(value, bool) else (TypeError, "must be True or False")
     if isinstance(default, (int, float)):
         return _number_fault(name, value, default)
-    choices = _CHOICE.findall(annotation)
-    if isinstance(value, str) and choices and value not in choices:
-        return ValueError, "it is one of " + ", ".join(choices)
+    if choices := _CHOICE.findall(annotation):
+        return _choice_fault(value, choices, takes_time="datetime" in annotation)
+    if isinstance(default, str) and not isinstance(value, str):
+        return TypeError, "must be a str"
     if is_dataclass(default) and type(value) is not type(default):
-        return TypeError, f"it is {type(default).__name__}"
+        return TypeError, f"must be {type(default).__name__}"
+    if callable(default) and not callable(value):
+        return TypeError, "must be callable"
+    if "Path" in annotation and not isinstance(value, os.PathLike | None):
+        return TypeError, "must be a Path"
     return None
+
+
+def _choice_fault(value: Any, choices: list[str], *, takes_time: bool) -> tuple[type[Exception], str] | None:
+    if value in choices or (takes_time and isinstance(value, datetime)):
+        return None
+    wanted = "must be one of " + ", ".join(choices) + (", or a datetime" if takes_time else "")
+    return ValueError if isinstance(value, str) else TypeError, wanted
 
 
 def _number_fault(name: str, value: Any, default: float) -> tuple[type[Exception], str] | None:
     is_whole = type(default) is int
     if isinstance(value, bool) or not isinstance(value, int if is_whole else (int, float)):
-        return TypeError, "it is a whole number" if is_whole else "it is a number"
+        return TypeError, "must be a whole number" if is_whole else "must be a number"
     if not isfinite(value):
-        return ValueError, "it is a number that has an end"
+        return ValueError, "must be finite"
     least = 1 if is_whole and default > 0 and name not in _MAY_BE_ZERO else min(default, 0)
-    return None if value >= least else (ValueError, f"it is at least {least:g}")
+    return None if value >= least else (ValueError, f"must be at least {least:g}")

@@ -16,6 +16,12 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _check_text(field: str, given: object) -> None:
+    if not isinstance(given, str):
+        hint = "; several are joined by ||" if field == "tags" else ""
+        raise TypeError(f"{field} must be a str, not {type(given).__name__}{hint}")
+
+
 @dataclass(frozen=True)
 class Subscription:
     """One topic of one group. `version` tells the broker which of two is newer."""
@@ -28,8 +34,13 @@ class Subscription:
     @classmethod
     def of(cls, topic: str, tags: str = ALL, sql: str | None = None) -> Subscription:
         """`tags` like `new || paid`, or an SQL92 expression over the properties."""
+        _check_text("tags", tags)
         if sql is None:
-            return cls(topic, tags.strip() or ALL)
+            wanted = cls(topic, tags.strip() or ALL)
+            if wanted.expression != ALL and not wanted.tags:
+                raise ValueError(f"tags={tags!r}: there is no tag in it; '*' stands for all")
+            return wanted
+        _check_text("sql", sql)
         if tags not in ("", ALL):
             raise ValueError("a subscription selects by tags or by sql, not by both")
         return cls(topic, sql, SQL92)

@@ -147,7 +147,7 @@ def test_no_nameserver_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_settings_of_something_else_are_refused(client: Any, right: Any, wrong: Any) -> None:
-    with pytest.raises(TypeError, match=f"settings is {right.__name__}, not {wrong.__name__}"):
+    with pytest.raises(TypeError, match=f"settings must be {right.__name__}, not {wrong.__name__}"):
         client("g", "a:1", settings=wrong())
     assert client("g", "a:1", settings=right()).settings == client("g", "a:1").settings == right()
 
@@ -160,3 +160,29 @@ def test_ids_never_clash() -> None:
     assert len({client_id() for _ in range(1000)}) == 1000
     assert len({unique_key() for _ in range(1000)}) == 1000
     assert client_id("mine", "unit").endswith("@mine@unit")
+
+
+@pytest.mark.parametrize("wrong", ["a:99999", "a:0", "a:1 b:2", "a:1:2", ":9876", "a:1²"])
+def test_what_is_no_address_raises_where_it_is_given(wrong: str) -> None:
+    with pytest.raises(ConfigError, match="is not HOST:PORT"):
+        ClientOptions.of(wrong)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("rocketmq://key@a:1", "both access key and secret"),
+        ("rocketmq://:secret@a:1", "both access key and secret"),
+        ("rocketmq://key:se/cret@a:1", "'cret@a:1' in the URL means nothing; .* write / as %2F"),
+        ("rocketmq://key:se#cret@a:1", "'cret@a:1' in the URL means nothing"),
+        ("rocketmq://a:1/orders", "'orders' in the URL means nothing"),
+    ],
+)
+def test_a_part_of_a_url_that_would_be_lost(url: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        ClientOptions.of(url)
+
+
+def test_addresses_that_are_fine() -> None:
+    assert ClientOptions.of("[::1]:1;::1:2;[::1];a").nameservers == ("[::1]:1", "::1:2", "[::1]:9876", "a:9876")
+    assert ClientOptions.of("rocketmq://a:1/").nameservers == ("a:1",)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.unit.client.fakes import stored
 
@@ -30,3 +32,17 @@ def test_selection_is_exact() -> None:
     data = stored(b"1", 0, properties=b"TAGS\x01Aa\x02") + stored(b"2", 1, properties=b"TAGS\x01BB\x02")
     found = Subscription.of("T", "BB").select(split_records(data, "b"))
     assert [message.body for message in found] == [b"2"]
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"a", ["a", "b"]])
+def test_what_is_no_text_is_named(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"tags must be a str, not .*; several are joined by"):
+        Subscription.of("T", wrong)
+    if wrong is not None:
+        with pytest.raises(TypeError, match="sql must be a str"):
+            Subscription.of("T", sql=wrong)
+
+
+def test_tags_without_a_tag() -> None:
+    with pytest.raises(ValueError, match="there is no tag in it"):
+        Subscription.of("T", " || ")

@@ -29,6 +29,7 @@ class Facade(Generic[A]):
     """Keeps an asyncio client on the loop thread and makes it again after a fork."""
 
     def __init__(self, make: Callable[[], A], options: ClientOptions, group: str = "") -> None:
+        make()  # what is wrong with its arguments raises here, not when it is first used
         self._make, self._options, self._group = make, options, group
         self._wanted = False
         self._forget()

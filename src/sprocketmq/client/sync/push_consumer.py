@@ -14,6 +14,7 @@ from sprocketmq.client.push.consumer import PushConsumer as AsyncPushConsumer
 from sprocketmq.client.push.handlers import check_function, check_subscribed
 from sprocketmq.client.push.stop_signals import on_stop_signal
 from sprocketmq.client.settings import ConsumerSettings
+from sprocketmq.client.subscription import Subscription
 from sprocketmq.client.sync import loop_thread
 from sprocketmq.client.sync.facade import Facade, blocking
 from sprocketmq.client.telemetry.hooks import ConsumeHook
@@ -72,6 +73,7 @@ class PushConsumer(Facade[AsyncPushConsumer]):
         """As `subscribe`. A topic has one handler."""
         full_topic(self._options.namespace, topic)
         check_function(function, takes_batch=batch is not None)
+        Subscription.of(topic, tags, sql)
         if any(topic == other for other, *_ in self._handlers):
             raise ValueError(f"topic {topic} has a handler already")
         self._handlers.append((topic, function, tags, sql, batch))

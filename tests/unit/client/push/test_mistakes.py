@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -81,6 +82,35 @@ def test_a_handler_whose_body_would_never_run(client: Any) -> None:
     for wrong in (generator, asynchronous, Callable_(), functools.partial(asynchronous)):
         with pytest.raises(TypeError, match="has a yield"):
             client("g", "ns").subscribe("T")(wrong)
+
+
+@pytest.mark.parametrize("client", CONSUMERS)
+def test_tags_and_sql_of_the_wrong_type(client: Any) -> None:
+    with pytest.raises(TypeError, match="tags must be a str, not list"):
+        client("g", "ns").subscribe("T", ["a", "b"])(print)
+    with pytest.raises(TypeError, match="sql must be a str, not int"):
+        client("g", "ns").subscribe("T", sql=5)(print)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_is_given_as_settings(client: Any) -> None:
+    with pytest.raises(TypeError, match=r"settings must be .*Settings, not dict"):
+        client("g", "ns", settings={"retries": 1})
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"namespace": 5}, "namespace=5): must be a str"),
+        ({"credentials": ("key", "secret")}, "credentials must be Credentials(...), not tuple"),
+        ({"ssl": True}, "ssl must be an ssl.SSLContext, not bool"),
+        ({"request_timeout": "3"}, "request_timeout='3'): must be a number"),
+    ],
+)
+def test_connecting_options_of_the_wrong_type(client: Any, wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(said)):
+        client("g", "ns", **wrong)
 
 
 @pytest.mark.parametrize("client", CONSUMERS)
