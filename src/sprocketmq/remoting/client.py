@@ -99,7 +99,7 @@ class RemotingClient:
         task = self._connecting.get(address)
         if task is None:
             task = self._connecting[address] = asyncio.ensure_future(self._open(address))
-            task.add_done_callback(lambda _: self._connecting.pop(address, None))
+            task.add_done_callback(lambda done: self._attempted(address, done))
         connection = await asyncio.shield(task)
         if connection.closed:  # a process that was ending took it, and was gone before anybody could ask
             raise ConnectFailed(f"{address}: {connection.end_reason}")
@@ -125,6 +125,11 @@ class RemotingClient:
                 return await self.connect(address)
         except TimeoutError:
             raise RequestTimeout(f"no connection to {address} in time") from None
+
+    def _attempted(self, address: str, attempt: asyncio.Future[Connection]) -> None:
+        self._connecting.pop(address, None)
+        if not attempt.cancelled():
+            attempt.exception()  # those who waited may have been cancelled: then nobody else asks what became of it
 
     async def _open(self, address: str) -> Connection:
         if not self._scanning:

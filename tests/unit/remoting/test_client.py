@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 
 import pytest
@@ -160,6 +161,30 @@ async def test_a_closed_client_connects_no_more(start_server: StartServer) -> No
     await client.close()
     with pytest.raises(ConnectFailed, match="closed"):
         await client.call(server.address, Command(1), 60)
+
+
+async def test_a_failure_that_nobody_waits_for_any_more_is_no_unseen_exception(
+    client: RemotingClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, told = asyncio.Event(), list[dict[str, object]]()
+
+    async def fail(address: str) -> Connection:
+        await go.wait()
+        raise ConnectFailed(f"{address}: refused")
+
+    monkeypatch.setattr(client, "_open", fail)
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    waiting = asyncio.create_task(client.connect("127.0.0.1:1"))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    (attempt,) = client._connecting.values()
+    go.set()
+    await asyncio.wait([attempt])
+    del attempt
+    gc.collect()
+    assert told == []
 
 
 async def test_oneway_requests_arrive(start_server: StartServer, client: RemotingClient) -> None:
