@@ -59,7 +59,7 @@ class Messages:
                 return max(same, key=lambda message: message.record.store_timestamp)
             try:
                 return await self._view(message_id)
-            except ClientError:
+            except (ClientError, CommandError):
                 raise Refused(ResponseCode.NO_MESSAGE, f"no message {message_id} in topic {topic}") from None
         return await self._view(message_id)
 
@@ -106,11 +106,11 @@ class Messages:
         self, group: str, client_id: str, message_id: str
     ) -> bodies.running_info.ConsumeMessageDirectlyResult:
         """Have one running consumer consume one message now. `message_id` is the broker's."""
-        host, _ = decode_offset_message_id(message_id)
+        address, _, _ = await self._place(message_id)
         header = headers.client.ConsumeMessageDirectlyResultRequestHeader(
             consumer_group=self._core.name(group), client_id=client_id, msg_id=message_id
         )
-        answer = await self._core.call(host_text(host), RequestCode.CONSUME_MESSAGE_DIRECTLY, header)
+        answer = await self._core.call(address, RequestCode.CONSUME_MESSAGE_DIRECTLY, header)
         return codec.decode(bodies.running_info.ConsumeMessageDirectlyResult, answer.body)
 
     async def give_back(self, group: str, message: ReceivedMessage) -> None:
@@ -136,12 +136,14 @@ class Messages:
     async def _is_sender_id(self, message_id: str) -> bool:
         """Both look alike: the broker's begins with the address of a broker of the cluster."""
         try:
-            host, _ = decode_offset_message_id(message_id)
-            address = host_text(host)
+            await self._place(message_id)
         except CommandError:
             return True
-        info = await self._core.cluster()
-        return all(address not in data.broker_addrs.values() for data in info.broker_addr_table.values())
+        except Refused as error:
+            if error.code != ResponseCode.NO_MESSAGE:
+                raise
+            return True
+        return False
 
     async def _search(self, message_id: str) -> ReceivedMessage:
         """In the users' topics first: retry and dead-letter topics hold copies."""
@@ -165,14 +167,23 @@ class Messages:
         return [message for answer in listed for message in answer if message.message_id == message_id]
 
     async def _view(self, message_id: str) -> ReceivedMessage:
-        host, offset = decode_offset_message_id(message_id)
-        address = host_text(host)
+        address, name, offset = await self._place(message_id)
         answer = await self._core.call(
             address, RequestCode.VIEW_MESSAGE_BY_ID, headers.query.ViewMessageRequestHeader(offset=offset)
         )
-        info = await self._core.cluster()
-        names = {at: name for name, data in info.broker_addr_table.items() for at in data.broker_addrs.values()}
-        return split_records(answer.body, names.get(address, address))[0]
+        return split_records(answer.body, name)[0]
+
+    async def _place(self, message_id: str) -> tuple[str, str, int]:
+        """The broker's address and name and the commit offset that a broker's id tells.
+
+        Anybody can write an id, with any address in it: none is asked that is not of the cluster.
+        """
+        host, offset = decode_offset_message_id(message_id)
+        address = host_text(host)
+        for name, data in (await self._core.cluster()).broker_addr_table.items():
+            if address in data.broker_addrs.values():
+                return address, name, offset
+        raise Refused(ResponseCode.NO_MESSAGE, f"no message {message_id}: {address} is no broker of the cluster")
 
     async def _query(
         self, topic: str, key: str, begin_ms: int, end_ms: int, limit: int, *, unique: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from datetime import UTC, datetime
 
 import pytest
@@ -129,3 +130,22 @@ def test_a_message_is_sent_and_sent_again(site: Site, admin: AdminClient) -> Non
 def test_a_place_where_no_message_is(site: Site, topic: str) -> None:
     assert "no message (any more)" in site.get("/messages/browsed/broker-a/0/4711", 404)
     site.get("/messages/browsed/broker-a/zero/0", 404)
+
+
+@pytest.mark.parametrize("message_id", ["no id", "A" * 40])
+def test_an_id_that_is_none_is_not_found(site: Site, topic: str, message_id: str) -> None:
+    assert f"no message {message_id} in topic" in site.get(
+        f"/topics/{topic}/messages", 404, **{"from": "id", "at": message_id}
+    )
+
+
+def test_an_id_leads_to_no_address_outside_the_cluster(site: Site, topic: str) -> None:
+    """Any page of the web may link to a search for an id, and an id holds an address."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        other.setblocking(False)
+        port: int = other.getsockname()[1]
+        forged = f"7F000001{port:08X}{0:016X}"
+        site.get(f"/topics/{topic}/messages", 404, **{"from": "id", "at": forged})
+        site.get("/find", 404, id=forged)
+        with pytest.raises(BlockingIOError):
+            other.accept()
