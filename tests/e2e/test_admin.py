@@ -44,6 +44,14 @@ async def test_topics(admin: AdminClient, cluster: Cluster, unique: Unique) -> N
         await admin.topics.route(topic)
 
 
+async def test_an_attribute_is_taken_away(admin: AdminClient, cluster: Cluster, unique: Unique) -> None:
+    topic = unique("topic")
+    await admin.topics.create(topic, attributes={"message.type": "FIFO"})
+    assert (await admin.topics.config(topic))[cluster.broker.name].attributes == {"message.type": "FIFO"}
+    await admin.topics.create(topic, attributes={"message.type": None})
+    assert (await admin.topics.config(topic))[cluster.broker.name].attributes == {}
+
+
 async def test_groups(admin: AdminClient, unique: Unique) -> None:
     group = unique("g")
     await admin.groups.create(SubscriptionGroupConfig(group_name=group, retry_max_times=3))

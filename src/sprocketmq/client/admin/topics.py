@@ -10,9 +10,10 @@ from sprocketmq.client.admin.core import AdminCore, one_target
 from sprocketmq.client.admin.groups import Groups
 from sprocketmq.client.cluster.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.client.errors import InvalidMessage, Refused, is_unknown_code
-from sprocketmq.codes import RequestCode
+from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import ORDER_TOPIC_CONFIG, is_dlq_topic, is_retry_topic, is_system_topic, topic_fault
 
@@ -61,9 +62,12 @@ class Topics:
         cluster: str | None = None,
         broker: str | None = None,
         order: bool = False,
-        attributes: Mapping[str, str] | None = None,
+        attributes: Mapping[str, str | None] | None = None,
     ) -> list[str]:
-        """Make the topic, or change it, on every master of a cluster (of all, by default). Returns the brokers."""
+        """Make the topic, or change it, on every master of a cluster (of all, by default). Returns the brokers.
+
+        An attribute that is None is taken away from a topic that has it.
+        """
         one_target(cluster, broker)
         full = self._core.name(topic)
         if (fault := topic_fault(full)) is not None:
@@ -77,14 +81,15 @@ class Topics:
             topic_filter_type="SINGLE_TAG",
             topic_sys_flag=0,
             order=order,
-            attributes=",".join(f"+{key}={value}" for key, value in (attributes or {}).items()) or None,
+            attributes=",".join(_change(*each) for each in (attributes or {}).items()) or None,
         )
         masters = await self._core.masters(cluster, broker)
         await self._core.each(
             masters, lambda address: self._core.call(address, RequestCode.UPDATE_AND_CREATE_TOPIC, header)
         )
         if order:
-            await self._keep_order(full, queues, list(masters))
+            kept = {} if broker is None else await self._order(full)
+            await self._keep_order(full, kept | dict.fromkeys(masters, str(queues)))
         return list(masters)
 
     async def delete(self, topic: str, *, cluster: str | None = None) -> list[str]:
@@ -176,11 +181,28 @@ class Topics:
         )
         return table.topic_config_table[full]
 
-    async def _keep_order(self, full: str, queues: int, brokers: list[str]) -> None:
+    async def _order(self, full: str) -> dict[str, str]:
+        """How many queues of each broker are in the topic's fixed list."""
+        header = headers.kv.GetKVConfigRequestHeader(namespace=ORDER_TOPIC_CONFIG, key=full)
+        try:
+            answer = await self._core.nameserver(RequestCode.GET_KV_CONFIG, header)
+        except Refused as error:
+            if error.code != ResponseCode.QUERY_NOT_FOUND:
+                raise
+            return {}
+        value = from_ext_fields(headers.kv.GetKVConfigResponseHeader, answer.ext_fields).value or ""
+        return {broker: queues for broker, _, queues in (part.partition(":") for part in value.split(";")) if broker}
+
+    async def _keep_order(self, full: str, queues: Mapping[str, str]) -> None:
         """The fixed list of queues that keeps an ordered topic in order while a broker is away."""
-        value = ";".join(f"{broker}:{queues}" for broker in sorted(brokers))
+        value = ";".join(f"{broker}:{count}" for broker, count in sorted(queues.items()))
         header = headers.kv.PutKVConfigRequestHeader(namespace=ORDER_TOPIC_CONFIG, key=full, value=value)
         await self._core.instance.nameservers.call_all(RequestCode.PUT_KV_CONFIG, header, timeout=5.0)
+
+
+def _change(name: str, value: str | None) -> str:
+    """Of an attribute, as brokers take it."""
+    return f"-{name}" if value is None else f"+{name}={value}"
 
 
 def _is_users(name: str) -> bool:

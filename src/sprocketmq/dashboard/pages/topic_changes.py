@@ -15,6 +15,7 @@ from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.names import topic_fault
 
 #: What 5.x brokers check sends against, as the attribute `message.type`.
+TYPE = "message.type"
 TYPES = ("", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "MIXED")
 _MOST_QUEUES = 1024
 
@@ -50,20 +51,32 @@ async def _apply(visit: Visit, form: WebForm, topic: str | None) -> Response:
     """One form makes and changes; what is wrong with it is said above it, with all that was typed."""
     name = topic or form.text("name")
     kind, broker = form.text("type"), form.text("broker")
-    config = TopicConfig(order=form.flag("order"), attributes={"message.type": kind} if kind else {})
+    config = TopicConfig(order=form.flag("order"), attributes={TYPE: kind} if kind else {})
     try:
         config = _config(form, config.attributes)
         if (fault := topic_fault(visit.view.full_name(name))) is not None:
             raise BadForm(f"Name: {fault}.")
-        where = await visit.view.admin.topics.create(
-            name, queues=config.write_queue_nums, read_queues=config.read_queue_nums, perm=config.perm,
-            broker=broker or None, order=config.order, attributes=config.attributes,
-        )  # fmt: skip
+        where = await _put(visit, name, config, broker, is_new=topic is None)
     except (BadForm, ClientError) as error:
         visit.refused("topic change" if topic else "topic create", name, error)
         return await _form(visit, topic, config, str(error), broker, name)
     visit.changed("topic change" if topic else "topic create", name)
     return visit.see(f"/topics/{path_part(name)}", f"Topic {name} is on {', '.join(where)}.")
+
+
+async def _put(visit: Visit, name: str, config: TopicConfig, broker: str, *, is_new: bool) -> list[str]:
+    """On the broker that was chosen; without one, a new topic on all of them, and another where it is."""
+    topics = visit.view.admin.topics
+    before = {} if is_new else await topics.config(name)
+    where = []
+    places: list[str | None] = [broker] if broker else [*sorted(before)] or [None]
+    for each in places:
+        had_type = any(name == each and TYPE in had.attributes for name, had in before.items())
+        where += await topics.create(
+            name, queues=config.write_queue_nums, read_queues=config.read_queue_nums, perm=config.perm, broker=each,
+            order=config.order, attributes={TYPE: None} if had_type and not config.attributes else config.attributes,
+        )  # fmt: skip
+    return where
 
 
 def _config(form: WebForm, attributes: Mapping[str, str]) -> TopicConfig:

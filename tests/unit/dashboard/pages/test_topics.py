@@ -22,11 +22,18 @@ def test_a_topic_is_made_changed_and_deleted(site: Site, admin: AdminClient, pro
     assert "Topic life is on broker-a." in site.post("/topics/life/change", **changed)
     config = admin.topics.config("life")["broker-a"]
     assert (config.write_queue_nums, config.perm) == (6, 4)
-    assert "1 messages in 6 queues will be gone" in site.get("/topics/life/delete")
+    assert "1 message in 6 queues will be deleted" in site.get("/topics/life/delete")
     assert "nothing was deleted" in site.post("/topics/life/delete", 400, name="live")
     assert "Topic life was deleted" in site.post("/topics/life/delete", name="life")
     assert "life" not in admin.topics.names()
     assert site.changes[0] == ("topic delete", "life")
+
+
+def test_a_topic_may_take_messages_of_every_kind_again(site: Site, admin: AdminClient) -> None:
+    site.post("/new/topic", name="kinds", **(FIELDS | {"type": "FIFO"}))
+    assert admin.topics.config("kinds")["broker-a"].attributes == {"message.type": "FIFO"}
+    site.post("/topics/kinds/change", **FIELDS)
+    assert admin.topics.config("kinds")["broker-a"].attributes == {}
 
 
 def test_what_is_wrong_is_said_above_the_form(site: Site) -> None:
