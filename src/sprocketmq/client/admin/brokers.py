@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sprocketmq.client.admin.core import AdminCore
 from sprocketmq.client.cluster.route import MASTER
@@ -13,7 +14,8 @@ from sprocketmq.codes import RequestCode
 from sprocketmq.protocol import bodies, headers, java_json
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.ha import EpochEntryCache, HARuntimeInfo
-from sprocketmq.protocol.fields import Long, wire
+from sprocketmq.protocol.bodies.stats import ConsumeStats
+from sprocketmq.protocol.names import is_system_group
 
 
 def version_of(runtime: Mapping[str, str]) -> str | None:
@@ -73,13 +75,6 @@ class BrokerStatus:
         return float(parts[0]) if parts else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Behind:
-    """Of ConsumeStatsList the sum alone: the rest is as long as the broker has groups and queues."""
-
-    total_diff: Long = wire("totalDiff", default=0)
-
-
 class Brokers:
     def __init__(self, core: AdminCore) -> None:
         self._core = core
@@ -135,10 +130,18 @@ class Brokers:
         return await self._core.fetch(EpochEntryCache, address, RequestCode.GET_BROKER_EPOCH_CACHE)
 
     async def behind(self, broker: str) -> int:
-        """How many messages all groups together have not consumed."""
+        """How many messages the groups that `groups.names` tells have not consumed, all together.
+
+        The broker's sum counts its own groups as well: what they have not consumed is taken off. The rest of its
+        answer is as long as it has groups and queues, and stays as it came.
+        """
         header = headers.group.GetConsumeStatsInBrokerHeader(is_order=False)
         address = await self._core.master(broker)
-        return (await self._core.fetch(_Behind, address, RequestCode.GET_BROKER_CONSUME_STATS, header)).total_diff
+        answer = await self._core.call(address, RequestCode.GET_BROKER_CONSUME_STATS, header)
+        told = java_json.loads(answer.body)
+        by_group = {group: stats for each in told.get("consumeStatsList") or () for group, stats in each.items()}
+        others = (group for group in by_group if is_system_group(group) or not self._core.inside([group]))
+        return int(told.get("totalDiff") or 0) - sum(_diff(by_group[group]) for group in others)
 
     async def timers(self, broker: str) -> dict[str, int]:
         """How many messages of each topic wait for their time. Not known to RocketMQ 4."""
@@ -176,3 +179,9 @@ class Brokers:
         except ClientError as error:
             return BrokerStatus(cluster, name, broker_id, address, {}, str(error), isinstance(error, Refused))
         return BrokerStatus(cluster, name, broker_id, address, table.table)
+
+
+def _diff(stats: list[Any]) -> int:
+    """As the broker counts it into its sum."""
+    rows = (row for each in stats for row in codec.from_tree(ConsumeStats, each).offset_table.values())
+    return sum(row.broker_offset - row.consumer_offset for row in rows)
