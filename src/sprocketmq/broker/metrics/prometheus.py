@@ -49,7 +49,7 @@ class Metrics:
         yield Metric("rocketmq_consumer_group_number", GAUGE, "Consumer groups.").add(len(broker.groups.configs))
         kept = {"waiting requests": broker.pulls.long_polls.waiting.kept_bytes}
         yield from limit_figures(broker.server.connections, kept, broker.refused())
-        wrong = Metric("sprocketmq_wrong_keys", COUNTER, "Requests without a right signature of a known user.")
+        wrong = Metric("sprocketmq_wrong_keys_total", COUNTER, "Requests without a right signature of a known user.")
         yield wrong.add(broker.access.wrong_keys.count)
         lag = Metric("sprocketmq_loop_lag_seconds", GAUGE, "How long requests waited for the event loop.")
         yield lag.add(broker.pressure.lag_ms / 1000)

@@ -102,6 +102,16 @@ async def test_every_name_is_on_the_page(broker: Broker, caller: Caller, tmp_pat
     sources = (path.read_text() for path in (DEPLOY.parent / "src" / "sprocketmq").rglob("*.py"))
     written = {name for text in sources for name in re.findall(r'\bMetric\(\s*"(\w+)"', text)}
     assert (found | written) - listed == set()
+    own = {name for name in listed if name.startswith("sprocketmq_")}
+    assert own - found - written == set(), "and nothing else"
+
+
+def test_every_counter_is_named_as_one() -> None:
+    """Prometheus' own reader adds what is missing, so that a scrape does not show it."""
+    sources = [path.read_text() for path in (DEPLOY.parent / "src" / "sprocketmq").rglob("*.py")]
+    counters = [name for text in sources for name in re.findall(r'\bMetric\(\s*"(\w+)", COUNTER', text)]
+    assert counters
+    assert [name for name in counters if not name.endswith("_total")] == []
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool")
