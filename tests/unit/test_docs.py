@@ -115,6 +115,24 @@ def test_readme_names_extras_and_targets_that_exist() -> None:
     assert {line.split()[1] for line in lines if line.startswith("make ")} <= set(targets)
 
 
+def test_names_in_the_text_are_names_of_the_code() -> None:
+    """A parameter that was renamed lives on in prose, which no test runs. Metrics have a test of their own."""
+    folders = (ROOT / "src", ROOT / "tests", ROOT / "bench")
+    known = {
+        word for folder in folders for path in folder.rglob("*.py") for word in re.findall(r"\w+", path.read_text())
+    }
+    pages = [ROOT / "README.md", *(path for path in (ROOT / "docs").glob("*.md") if path.name != "metrics.md")]
+    told = {
+        (page.name, word)
+        for page in pages
+        for code in re.findall(r"`([^`\n]+)`", page.read_text())
+        if "/" not in code and ".py" not in code
+        for word in re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", code)
+    }
+    assert len(told) > 50
+    assert {each for each in told if each[1] not in known} == set()
+
+
 @pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "images").glob("*.png")), ids=lambda path: path.name)
 def test_pictures_are_small(picture: Path) -> None:
     """Whoever clones or reads pays for them. tests/browser/images.py makes them, all to one measure."""
