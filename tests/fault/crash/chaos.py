@@ -43,7 +43,7 @@ def run(count: int, mode: str, seed: int, by_kill: bool) -> Outcome:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         disk = None if by_kill else stack.enter_context(LoopFileSystem(folder, megabytes=512))
-        cycles = Cycles((disk.mount_point if disk else folder) / "store", mode, seed)
+        cycles = Cycles((disk.mount_point if disk else folder) / "store", mode, seed, not by_kill)
         for number in range(count):
             if disk is None:
                 cycles.run(kill, lambda: None)

@@ -49,6 +49,7 @@ class Cycles:
     root: Path
     mode: str
     seed: int = 0
+    by_power: bool = True  # what a killed process has written is there, flushed or not
     sent: int = 0
     places: dict[int, Place] = field(default_factory=dict)
     outcome: Outcome = field(default_factory=Outcome)
@@ -63,7 +64,8 @@ class Cycles:
         reader.start()
         while not lines and writer.poll() is None:
             time.sleep(0.002)
-        time.sleep(random.uniform(0.0, 0.25 if self.mode == "SYNC_FLUSH" else 1.2))
+        waits_for_flush = self.by_power and self.mode == "ASYNC_FLUSH"
+        time.sleep(random.uniform(0.0, 1.2 if waits_for_flush else 0.25))
         before_cut = len(lines)
         cut(writer)
         writer.kill()

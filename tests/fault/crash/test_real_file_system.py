@@ -65,7 +65,7 @@ def test_power_cuts(mode: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["SYNC_FLUSH", "ASYNC_FLUSH"])
 def test_kills(mode: str, tmp_path: Path) -> None:
-    cycles = Cycles(tmp_path / "store", mode)
+    cycles = Cycles(tmp_path / "store", mode, by_power=False)
     for _ in range(KILLS):
         cycles.run(kill, lambda: None)
     assert_sound(cycles.outcome)
