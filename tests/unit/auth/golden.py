@@ -12,6 +12,8 @@ from sprocketmq.auth.authorization.policies import PolicyEntry, PolicyType
 from sprocketmq.auth.authorization.resources import Action, Decision, by_word, parse_resource
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "golden" / "acl.json").read_text())
+#: What sets the names in this file apart from those in one that another seed made.
+SEED_NAME: str = GOLDEN["users"][0]["username"].removeprefix("super-")
 
 
 def entry(tree: dict[str, Any]) -> PolicyEntry:

@@ -20,9 +20,10 @@ from sprocketmq.protocol.signing import with_signature
 from sprocketmq.remoting.peer import Peer, peer_of
 from sprocketmq.remoting.traffic import Traffic
 
-from .golden import GOLDEN, accounts, entry
+from .golden import GOLDEN, SEED_NAME, accounts, entry
 
 BOTH = accounts(GOLDEN["users"], GOLDEN["acls"])
+TOPIC = f"ord{SEED_NAME}-0"
 #: What RocketMQ opens to every user, or asks another question about, and what is asked here; see `test_requirements`.
 STRICTER = {
     "the same without a topic": "",
@@ -108,7 +109,7 @@ def test_what_rocketmq_leaves_open_needs_a_policy(note: str, serialize_type: int
     (row,) = [
         each
         for each in GOLDEN["requestDecisions"]
-        if each["note"] == note and (each["fields"] or {}).get("AccessKey") == "nothing-63z"
+        if each["note"] == note and (each["fields"] or {}).get("AccessKey") == f"nothing-{SEED_NAME}"
     ]
     request = request_of(row)
     request = received(
@@ -118,8 +119,8 @@ def test_what_rocketmq_leaves_open_needs_a_policy(note: str, serialize_type: int
     remark = answer(Guard(AccountRealm(BOTH), "DefaultCluster"), request, at)
     if STRICTER[note] in ("", "the stored record"):
         assert remark is None  # and then the handler asks, for the topic that it finds
-        with pytest.raises(RequestRefused, match="no permission to access Topic:ord63z-0"):
-            check_stored(at, request, "ord63z-0")
+        with pytest.raises(RequestRefused, match=f"no permission to access Topic:{TOPIC}"):
+            check_stored(at, request, TOPIC)
     elif STRICTER[note] == "any user":
         assert remark is None
     else:

@@ -45,7 +45,9 @@ async def test_two_brokers_come_up_and_one_takes_over(controller: Controller, ca
     for name in ("1004-1", "1012-2", "1013-2", "1003-2"):
         ours, apaches = await replay(call, name)
         assert comparable(ours) == comparable(apaches), name
-    await call.heartbeat(2, name="ha-a", cluster="HaCluster", address="127.0.0.1:16110")
+    second = frame("1003-request-2").ext_fields or {}
+    name, cluster, address = (second[key] for key in ("brokerName", "clusterName", "brokerAddress"))
+    await call.heartbeat(int(second["brokerId"]), name=name, cluster=cluster, address=address)
     ours, apaches = await replay(call, "1001-1")
     assert comparable(ours) == comparable(apaches)
 

@@ -11,7 +11,7 @@ import pytest
 from sprocketmq.auth.plain.files import PlainFiles
 from sprocketmq.errors import ConfigError
 
-from ..golden import GOLDEN
+from ..golden import GOLDEN, SEED_NAME
 
 
 def home(tmp_path: Path, files: dict[str, str]) -> Path:
@@ -64,12 +64,13 @@ def test_no_secret_is_told_of_a_file_that_cannot_be_used(tmp_path: Path) -> None
     assert "plain_acl.yml" in str(caught.value)
 
 
+FIRST, SECOND, OTHER = f"first{SEED_NAME}00", f"second{SEED_NAME}", f"other{SEED_NAME}"
 START = {
     "conf/plain_acl.yml": (
-        "globalWhiteRemoteAddresses:\n- 10.0.0.1\naccounts:\n- accessKey: first63z00\n  secretKey: first63z00\n"
+        f"globalWhiteRemoteAddresses:\n- 10.0.0.1\naccounts:\n- accessKey: {FIRST}\n  secretKey: {FIRST}\n"
         "  admin: true\n  topicPerms:\n  - a=PUB\n"
     ),
-    "conf/acl/more.yml": "accounts:\n- accessKey: second63z\n  secretKey: second63z00\n",
+    "conf/acl/more.yml": f"accounts:\n- accessKey: {SECOND}\n  secretKey: {SECOND}00\n",
 }
 ROWS = GOLDEN["plainAdministration"]
 
@@ -125,15 +126,15 @@ def test_a_changed_file_is_read_again_and_a_broken_one_is_not(tmp_path: Path) ->
     files.on_change.append(lambda: told.append(sorted(files.accounts.rights)))
     files.reload()
     assert told == []
-    touch(root / "conf/acl/more.yml", "accounts:\n- accessKey: other63z\n  secretKey: second63z00\n")
+    touch(root / "conf/acl/more.yml", f"accounts:\n- accessKey: {OTHER}\n  secretKey: {SECOND}00\n")
     look_twice(files)
-    assert told == [["first63z00", "other63z"]]
+    assert told == [[FIRST, OTHER]]
     touch(root / "conf/acl/more.yml", "accounts: [\n")
     look_twice(files)
     touch(root / "conf/plain_acl.yml", "")
     look_twice(files)
-    assert told == [["first63z00", "other63z"]]
-    assert sorted(files.accounts.rights) == ["first63z00", "other63z"]
+    assert told == [[FIRST, OTHER]]
+    assert sorted(files.accounts.rights) == [FIRST, OTHER]
     touch(root / "conf/acl/more.yml", "accounts: []\n")
     touch(root / "conf/plain_acl.yml", "accounts: []\n")
     look_twice(files)
@@ -144,14 +145,15 @@ def test_the_first_half_of_a_file_is_not_read(tmp_path: Path) -> None:
     """It is YAML that can be read, and the accounts of the second half would be turned away."""
     root = home(tmp_path, START)
     files = loaded(root)
-    first, second = (f"- accessKey: {name}63z\n  secretKey: {name}63z00\n" for name in ("second", "third"))
+    third = f"third{SEED_NAME}"
+    first, second = (f"- accessKey: {name}\n  secretKey: {name}00\n" for name in (SECOND, third))
     touch(root / "conf/acl/more.yml", f"# changed\naccounts:\n{first}")
     assert not files.reload()
     touch(root / "conf/acl/more.yml", f"# changed\naccounts:\n{first}{second}")
     assert not files.reload()
-    assert sorted(files.accounts.rights) == ["first63z00", "second63z"]
+    assert sorted(files.accounts.rights) == [FIRST, SECOND]
     assert files.reload()
-    assert sorted(files.accounts.rights) == ["first63z00", "second63z", "third63z"]
+    assert sorted(files.accounts.rights) == [FIRST, SECOND, third]
 
 
 def test_a_file_that_is_gone_for_a_moment_takes_no_account_away(tmp_path: Path) -> None:
@@ -162,10 +164,10 @@ def test_a_file_that_is_gone_for_a_moment_takes_no_account_away(tmp_path: Path) 
     path.unlink()
     look_twice(files)
     assert not path.exists(), "nothing is written into the editor's place"
-    assert sorted(files.accounts.rights) == ["first63z00", "second63z"]
-    path.write_text(text.replace("first63z00", "other63z00"))
+    assert sorted(files.accounts.rights) == [FIRST, SECOND]
+    path.write_text(text.replace(FIRST, f"{OTHER}00"))
     look_twice(files)
-    assert sorted(files.accounts.rights) == ["other63z00", "second63z"]
+    assert sorted(files.accounts.rights) == [f"{OTHER}00", SECOND]
 
 
 async def test_a_change_is_made_beside_the_loop_and_told_on_it(tmp_path: Path) -> None:
@@ -175,10 +177,10 @@ async def test_a_change_is_made_beside_the_loop_and_told_on_it(tmp_path: Path) -
 
     def make(draft: PlainFiles) -> bool:
         makers.append(threading.current_thread())
-        return draft.delete("first63z00")
+        return draft.delete(FIRST)
 
     assert await files.change(make)
-    assert list(files.accounts.rights) == ["second63z"]
+    assert list(files.accounts.rights) == [SECOND]
     assert threads == [threading.main_thread()]
     assert makers != threads
 

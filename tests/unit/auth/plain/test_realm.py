@@ -12,7 +12,7 @@ from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
 
-from ..golden import GOLDEN
+from ..golden import GOLDEN, SEED_NAME
 from ..test_guard import checked, connection
 from .test_files import home, loaded
 
@@ -66,7 +66,7 @@ def test_decisions(row: dict[str, Any], confs: dict[str, PlainFiles]) -> None:
 def test_what_4_9_8_leaves_open_is_closed(confs: dict[str, PlainFiles]) -> None:
     """No account without the right to does any of these; in RocketMQ each of them may do all."""
     rows = [row for row in GOLDEN["plainRequests"] if row["note"] in CLOSED_HERE and row["conf"] == "admins"]
-    plain = [row for row in rows if row["fields"]["AccessKey"] == "nobody63z00"]
+    plain = [row for row in rows if row["fields"]["AccessKey"] == f"nobody{SEED_NAME}00"]
     assert len(plain) == len(CLOSED_HERE) - 1
     assert all(row["allowed"] for row in plain)
     for row in plain:
@@ -79,5 +79,5 @@ def test_a_change_of_the_files_is_heard(tmp_path: Path) -> None:
     guard = Guard(PlainRealm(files), "c")
     files.on_change.append(guard.forget)
     generation = guard.generation
-    assert files.delete("adminbare63z")
+    assert files.delete(f"adminbare{SEED_NAME}")
     assert guard.generation == generation + 1

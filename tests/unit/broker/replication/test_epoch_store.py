@@ -12,6 +12,7 @@ from tests.unit.broker.replication.support import until
 from tests.unit.protocol.ha.golden_streams import recorded
 
 from sprocketmq.broker.replication.epoch_store import FILE_NAME, EpochStore
+from sprocketmq.protocol.ha.epoch_file import decode_epoch_file
 from sprocketmq.protocol.ha.epochs import Epoch
 from sprocketmq.store.files.files import Disk
 
@@ -23,9 +24,11 @@ def loaded(path: Path, log_end: int = 10_000) -> EpochStore:
 
 
 async def test_the_files_are_those_of_rocketmq(tmp_path: Path) -> None:
-    store = loaded(tmp_path / FILE_NAME)
-    await store.lead(1, 0, 0)
-    await store.add(Epoch(2, 3021))
+    first, *others = decode_epoch_file(recorded("files", "broker0.epochFileCheckpoint").decode()).all
+    store = loaded(tmp_path / FILE_NAME, others[-1].start)
+    await store.lead(first.epoch, first.start, first.start)
+    for epoch in others:
+        await store.add(epoch)
     assert (tmp_path / FILE_NAME).read_bytes() == recorded("files", "broker0.epochFileCheckpoint")
     assert (tmp_path / f"{FILE_NAME}.bak").read_bytes() == recorded("files", "broker0.epochFileCheckpoint.bak")
     assert loaded(tmp_path / FILE_NAME).list == store.list

@@ -12,7 +12,7 @@ from tests.fault.held_disk import HeldDisk
 from tests.unit.broker.replication.conftest import StartMember
 from tests.unit.broker.replication.support import follows, until
 from tests.unit.broker.support import Caller, bodies, fields
-from tests.unit.protocol.ha.golden_streams import recorded
+from tests.unit.protocol.ha.golden_streams import DEFAULT, recorded
 from tests.unit.store.support import clean, open_store
 
 from sprocketmq.broker.broker import Broker
@@ -452,7 +452,11 @@ async def test_the_recorded_stream_of_a_java_master_cut_at_every_byte(tmp_path: 
     assert told == sorted(set(recorded_ends))
 
 
-@pytest.mark.parametrize("at", [0, 5, 20, 31, 100, 1500])
+#: The size of the first record, behind the header of the first frame.
+FIRST_SIZE = int.from_bytes(recorded("default", "s2c.bin")[12:16], "big")
+
+
+@pytest.mark.parametrize("at", [0, 5, 20, 31, 100, FIRST_SIZE + 5])
 async def test_a_damaged_record_is_neither_written_nor_reported(tmp_path: Path, at: int) -> None:
     frames = bytearray(recorded("default", "s2c.bin"))
     frames[12 + at] ^= 0x40
@@ -473,9 +477,10 @@ async def test_a_damaged_record_is_neither_written_nor_reported(tmp_path: Path, 
 async def test_a_frame_of_another_place_ends_the_stream(tmp_path: Path) -> None:
     frames = recorded("default", "s2c.bin")
     stream, wire, replica = stream_over(tmp_path)
-    stream.data_received(frames[: 12 + 1793])
+    first = frames[: 12 + DEFAULT["frames"][0]["size"]]
+    stream.data_received(first)
     end = replica.end_offset
-    stream.data_received(frames[: 12 + 1793])
+    stream.data_received(first)
     assert wire.aborted
     assert replica.end_offset == end
 

@@ -50,7 +50,8 @@ def test_a_torn_epoch_file_is_noticed(length: int) -> None:
 @pytest.mark.parametrize("broker", [0, 1])
 def test_identity_files_of_java_brokers(broker: int) -> None:
     text = recorded("files", f"broker{broker}.brokerIdentity").decode()
-    assert decode_identity(text) == BrokerIdentity("HaCluster", "ha-a", broker + 1)
+    cluster, name, number = FILES[f"broker{broker}.brokerIdentity"].split("#")
+    assert decode_identity(text) == BrokerIdentity(cluster, name, int(number))
     assert decode_identity(text).encode() == text == FILES[f"broker{broker}.brokerIdentity"]
 
 
