@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from tests.browser.chromium import Tab, console, tab
 from tests.peers.fixtures import Unique
 from tests.peers.process import eventually
@@ -267,6 +267,53 @@ def test_parts_go_on_by_themselves(visitor: Tab, unique: Unique, admin: AdminCli
     expect(kept).to_have_text("0")
     producer.send(Message(topic, b"seen without a reload"))
     expect(kept).to_have_text("1")
+    page.locator("main [data-live] td").first.click()
+    page.locator("main [data-live] h2").first.select_text()
+    chosen = page.evaluate("getSelection().toString()")
+    producer.send(Message(topic, b"seen by one who clicked and chose some text"))
+    expect(kept).to_have_text("2")
+    assert page.evaluate("document.activeElement.className") == "frame", "the focus is where it was"
+    assert page.evaluate("getSelection().toString()") == chosen != ""
+    page.evaluate("dispatchEvent(new Event('pagehide')), dispatchEvent(new Event('pageshow'))")
+    producer.send(Message(topic, b"seen by one who went away and came back"))
+    expect(kept).to_have_text("3")
+
+
+def test_a_refused_stream_is_asked_for_again(visitor: Tab) -> None:
+    """A browser gives up on its own when an answer is no stream, as while too many pages are open."""
+    refusals = iter([503])
+
+    def refuse_once(route: Route) -> None:
+        status = next(refusals, None)
+        route.fulfill(status=status) if status else route.continue_()
+
+    visitor.page.route("**/live/overview", refuse_once)
+    note = visitor.open("/").locator("main .away")
+    expect(note).to_contain_text("no new figures")
+    expect(note).to_have_count(0)
+    assert visitor.refusals() == ["503"]
+
+
+#: Not in one instant: the browser itself makes one of those.
+_TWO_CLICKS = """async () => {
+    const button = document.querySelector("main form button");
+    button.click();
+    await new Promise(done => setTimeout(done, 50));
+    button.click();
+}"""
+
+
+def test_a_form_that_is_on_its_way_is_not_sent_again(visitor: Tab, unique: Unique, admin: AdminClient) -> None:
+    topic = unique("console-twice")
+    admin.topics.create(topic, queues=1)
+    page = visitor.open(f"/topics/{topic}/send")
+    visitor.fill(body="once")
+    held: list[Route] = []
+    page.route("**/send", lambda route: held.append(route))
+    page.evaluate(_TWO_CLICKS)
+    (only,) = held
+    only.continue_()
+    expect(page.locator("main .said")).to_contain_text("Sent ")
 
 
 def test_figures_that_are_old_say_so(visitor: Tab, where: Cluster) -> None:
