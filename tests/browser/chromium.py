@@ -28,6 +28,14 @@ _LARGE_HEADER = (
     "(side => side && side.offsetWidth == innerWidth"
     " && side.offsetHeight > innerHeight / 4)(document.querySelector('.side'))"
 )
+#: CSS pixels of A4 between its margins.
+_PAPER = {"width": 700, "height": 1010}
+#: Cut off by the edge or by a frame that cannot be scrolled on paper, or of use to nobody who cannot click.
+_LOST_ON_PAPER = """[...document.querySelectorAll("main td, main th, main pre, main svg, main button, main input")]
+    .filter(each => each.checkVisibility())
+    .filter(each => each.matches("button, input") || each.scrollWidth > each.clientWidth + 1
+        || each.getBoundingClientRect().right > innerWidth + 1)
+    .map(each => each.outerHTML.slice(0, 80))"""
 _HIDDEN_LINKS = "(nav => nav && nav.scrollWidth > nav.clientWidth)(document.querySelector('.side nav'))"
 
 
@@ -99,7 +107,15 @@ class Tab:
             found += [f"a header of more than a quarter at {width}"] if self.page.evaluate(_LARGE_HEADER) else []
             found += [f"links out of reach at {width}"] if self.page.evaluate(_HIDDEN_LINKS) else []
             found += [f"{each} at {width}, {scheme}" for each in (self.serious_findings() if axe else ())]
+        found += [f"lost on paper: {each}" for each in self._lost_on_paper()]
         return [f"{self.page.url}: {each}" for each in found]
+
+    def _lost_on_paper(self) -> list[str]:
+        self.page.set_viewport_size(_PAPER)  # type: ignore[arg-type]
+        self.page.emulate_media(media="print")
+        found: list[str] = self.page.evaluate(_LOST_ON_PAPER)
+        self.page.emulate_media(media="screen")
+        return found
 
     def serious_findings(self) -> list[str]:
         """What axe holds against the page."""
