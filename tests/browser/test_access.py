@@ -89,7 +89,7 @@ def test_a_form_with_another_token_changes_nothing(visitor: Tab) -> None:
     visitor.fill(name="forged")
     visitor.page.eval_on_selector("main [name=csrf]", "field => field.value = 'of another page'")
     visitor.press("Create")
-    assert "not sent by a page of this console" in visitor.text()
+    assert "does not carry the token" in visitor.text()
     assert visitor.refusals() == ["403"]
     visitor.open("/topics?q=forged")
     assert "No topic has" in visitor.text()
@@ -119,16 +119,16 @@ def test_users_and_policies_from_their_making_to_their_end(browser: Browser, hom
         row = _card(visitor, "Policies").locator("tbody tr", has_text="Topic:shop-*")
         row.get_by_role("link", name="Remove").click()
         _confirm(visitor, "Topic:shop-*")
-        assert "User:ada: Topic:shop-* was removed." in visitor.text()
+        assert "Policy Topic:shop-* of User:ada was removed." in visitor.text()
         assert row.count() == 0
         ada = _card(visitor, "Users").locator("tbody tr", has_text="ada")
-        for button, done in [("Disable", "disable"), ("Enable", "enable"), ("Set", "password")]:
-            ada.locator("[name=password]").fill("another-secret" if done == "password" else "")
+        for button, done in [("Disable", "disabled"), ("Enable", "enabled"), ("Set", "password changed")]:
+            ada.locator("[name=password]").fill("another-secret" if button == "Set" else "")
             ada.get_by_role("button", name=button).click()
-            assert f"User ada: {done} done." in visitor.text()
+            assert f"User ada: {done}." in visitor.text()
         ada.get_by_role("link", name="Delete").click()
         _confirm(visitor, "ada")
-        assert "User ada: delete done." in visitor.text()
+        assert "User ada was deleted." in visitor.text()
         assert ada.count() == 0
         assert ADA[1] not in visitor.page.content()
         assert "user create" in visitor.text(), "the record of changes"
@@ -150,7 +150,7 @@ def _add_user(visitor: Tab) -> None:
     form.locator("[name=name]").fill(ADA[0])
     form.locator("[name=password]").fill(ADA[1])
     form.get_by_role("button").click()
-    assert "User ada was made." in visitor.text()
+    assert "User ada was created." in visitor.text()
 
 
 def _add_policy(visitor: Tab, kind: str, resource: str, *actions: str) -> None:
@@ -161,7 +161,7 @@ def _add_policy(visitor: Tab, kind: str, resource: str, *actions: str) -> None:
     for action in actions:
         form.locator(f"[value={action}]").check()
     form.get_by_role("button").click()
-    assert f"ada: {kind}:{resource} is decided." in visitor.text()
+    assert f"Policy Allow {kind}:{resource} for ada was saved." in visitor.text()
 
 
 def _ada_is_decided_on(browser: Browser, home: str) -> None:

@@ -64,7 +64,7 @@ def test_a_topic_from_its_making_to_its_end(visitor: Tab, unique: Unique, admin:
     visitor.press("New topic")
     visitor.fill(name=topic, write_queues="2", read_queues="2")
     visitor.press("Create")
-    assert f"Topic {topic} is on" in visitor.text()
+    assert f"Topic {topic} was created on" in visitor.text()
     visitor.press("Send")
     visitor.fill(body='{"id": 7, "who": {"name": "<Ada>"}}', tag="new", keys="k7", properties="price=120\nregion=eu")
     visitor.press("Send")
@@ -86,7 +86,7 @@ def test_a_topic_from_its_making_to_its_end(visitor: Tab, unique: Unique, admin:
         eventually(partial(shows, visitor, topic, choice, at, tag, sql, count), f"{count} messages by {choice} {at}")
     visitor.open(f"/topics/{topic}/change")
     visitor.fill(write_queues="3", read_queues="3")
-    visitor.press("Change")
+    visitor.press("Save")
     config = next(iter(admin.topics.config(topic).values()))
     assert (config.write_queue_nums, config.perm) == (3, 6)
     visitor.open(f"/topics/{topic}/delete")
@@ -112,11 +112,11 @@ def test_a_group_is_watched_moved_cloned_and_deleted(
     with consumer:
         assert seen.wait(60)
         page = visitor.open(f"/groups/{group}")
-        assert "No consumer of the group" not in visitor.text()
+        assert "No consumer is connected" not in visitor.text()
         page.locator(f"main a[href*='/groups/{group}/members/']").first.click()
-        visitor.press("Show stacks")
-        assert "Thread " in page.inner_text("main section:has(h2:text('Stacks')) pre")
-        again = page.locator(f"main button:has-text('consumed now by {group}')")
+        visitor.press("Show stack traces")
+        assert "Thread " in page.inner_text("main section:has(h2:text('Stack traces')) pre")
+        again = page.locator(f"main button:has-text('Deliver now to a consumer of {group}')")
 
         def is_tracked() -> bool:
             """The broker knows who consumes a topic when the group has committed, some seconds later."""
@@ -130,28 +130,28 @@ def test_a_group_is_watched_moved_cloned_and_deleted(
     for number in range(4):
         producer.send(Message(topic, b"%d" % number))
     visitor.open(f"/groups/{group}/reset?topic={topic}&to=first")
-    assert "will be consumed again" in visitor.text() or "Nothing moves" in visitor.text()
+    assert "will be consumed again" in visitor.text() or "No offset changes" in visitor.text()
     visitor.open(f"/groups/{group}/reset")
     page.check("main input[value=offset]")
     visitor.fill(offset="2")
     visitor.press("Preview")
-    visitor.press("Move the group")
-    assert f"Group {group} was moved" in visitor.text()
+    visitor.press("Reset offsets")
+    assert f"Offsets of {group} in {topic} were reset" in visitor.text()
     assert admin.offsets.get(group, topic).popitem()[1] == 2
     visitor.open("/new/group")
     visitor.fill(name=heir, tries="3")
     visitor.press("Create")
     visitor.open(f"/groups/{group}/clone")
     visitor.fill(target=heir)
-    visitor.press("Clone")
+    visitor.press("Clone offsets")
     assert admin.offsets.get(heir, topic).popitem()[1] == 2
     visitor.open(f"/groups/{heir}/reset?topic={topic}&to=last")
     assert "3 messages will be skipped" in visitor.text()
-    visitor.press("Move the group")
+    visitor.press("Reset offsets")
     assert admin.offsets.get(heir, topic).popitem()[1] == 5, "skipped"
     visitor.open(f"/groups/{heir}/change")
     visitor.fill(tries="4")
-    visitor.press("Change")
+    visitor.press("Save")
     assert next(iter(admin.groups.config(heir).values())).retry_max_times == 4
     for each in (group, heir):
         visitor.open(f"/groups/{each}/delete")
@@ -188,13 +188,13 @@ def test_dead_letters_go_back_one_and_all(
         lines = page.request.get(f"{visitor.home}/letters/{group}/export").text().splitlines()
         assert len(lines) == 2
         page.locator("main input[name=letter]").first.check()
-        visitor.press("Resend chosen")
-        assert "Give 1 message back" in visitor.text()
+        visitor.press("Resend selected")
+        assert "Resend 1 message to" in visitor.text()
         visitor.press("Resend 1")
-        assert "1 message was given back" in visitor.text()
+        assert "1 message was resent" in visitor.text()
         page.locator("main button[value=all]").click()
         page.locator("main button.sure").click()
-        assert re.search(r"[23] messages were given back", visitor.text())
+        assert re.search(r"[23] messages were resent", visitor.text())
     visitor.open("/letters")
     assert group in visitor.text()
 
@@ -211,7 +211,9 @@ def test_a_trace_is_a_time_line(visitor: Tab, unique: Unique, producer: Producer
     if where.kind == "sprocket":
         eventually(is_told, "the trace of the message")
     else:
-        eventually(lambda: not is_told() and "Nobody traced it" in visitor.text(), "the message without a trace")
+        eventually(
+            lambda: not is_told() and "No trace of this message" in visitor.text(), "the message without a trace"
+        )
     visitor.faults.clear()  # it may not have been found at once
 
 
@@ -263,7 +265,7 @@ def test_parts_go_on_by_themselves(visitor: Tab, unique: Unique, admin: AdminCli
     topic = unique("console-live")
     admin.topics.create(topic, queues=1)
     page = visitor.open(f"/topics/{topic}")
-    kept = page.locator("dl.figures .figure", has_text="Messages kept").locator("dd")
+    kept = page.locator("dl.figures .figure", has_text="Messages stored").locator("dd")
     expect(kept).to_have_text("0")
     producer.send(Message(topic, b"seen without a reload"))
     expect(kept).to_have_text("1")
@@ -340,7 +342,7 @@ def test_lag_over_time_is_there_after_a_reload(
         producer.send(Message(topic, b"%d" % number))
     admin.offsets.reset(group, topic, "first")
     page = visitor.open(f"/groups/{group}")
-    chart = f"main svg.wide[aria-label^='Messages that {group} is behind']"
+    chart = f"main svg.wide[aria-label^='Lag of {group}']"
     expect(page.locator(chart)).to_have_attribute("aria-label", re.compile("now 3, at most 3"))
     admin.offsets.reset(group, topic, "last")
     expect(page.locator(chart)).to_have_attribute("aria-label", re.compile("now 0, at most 3"))
@@ -376,7 +378,7 @@ def test_without_scripts(browser: Browser, home: str, unique: Unique, admin: Adm
         visitor.open("/new/topic")
         visitor.fill(name=topic)
         visitor.press("Create")
-        assert f"Topic {topic} is on" in visitor.text()
+        assert f"Topic {topic} was created on" in visitor.text()
         visitor.page.locator("button[value=dark]").click()
         assert visitor.page.get_attribute("html", "data-theme") == "dark"
     assert topic in admin.topics.names()
@@ -388,4 +390,4 @@ def test_a_store_on_this_machine_is_verified(visitor: Tab, where: Cluster) -> No
     visitor.press("Verify")
     expect(page.locator("main [role=status]").first).to_have_text(re.compile("done|failed"))
     if where.kind == "sprocket":
-        expect(page.locator("main")).to_contain_text("Nothing is wrong with it")
+        expect(page.locator("main")).to_contain_text("No problems found")

@@ -28,9 +28,9 @@ def test_who_replicates_from_whom(browser: Browser, tmp_path: Path) -> None:
         expect(drawn.locator("> .node")).to_contain_text(master)
         copy = drawn.locator(".copies .node")
         expect(copy).to_contain_text(replica)
-        expect(copy).to_contain_text(f"has all of {NAME}")
-        expect(copy).to_contain_text("in step")
-        expect(page.locator("main .badge", has_text="leads")).to_contain_text(controller.address)
+        expect(copy).to_contain_text("up to date")
+        expect(copy).to_contain_text("in sync")
+        expect(page.locator("main .badge", has_text="leader")).to_contain_text(controller.address)
         assert visitor.layout_faults() == []
         visitor.open(f"/brokers/{NAME}/0")
         replicas = page.locator("main section", has=page.locator("h2", has_text="Replicas"))
@@ -39,7 +39,7 @@ def test_who_replicates_from_whom(browser: Browser, tmp_path: Path) -> None:
         visitor.open("/")
         brokers.brokers[0].kill()
         expect(page.locator("main .map > li > .node")).to_contain_text(replica)
-        expect(page.locator("main .map .copies .node")).to_contain_text(f"{master}away")
-        told = page.locator("main :is(.health, .faults li)", has_text=f"the replica of {NAME} at {master} is away")
+        expect(page.locator("main .map .copies .node")).to_contain_text(f"{master}offline")
+        told = page.locator("main :is(.health, .faults li)", has_text=f"the replica of {NAME} at {master} is offline")
         expect(told.first).to_be_visible()
         assert visitor.layout_faults() == []

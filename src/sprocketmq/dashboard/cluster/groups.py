@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass
 
 from sprocketmq.client.admin.groups import Progress
@@ -37,6 +38,22 @@ class GroupFigures:
         return sorted(name for name in consumed | set(self.members.subscription_table) if not is_retry_topic(name))
 
     @property
+    def uncommitted(self) -> list[str]:
+        """Topics that members subscribe to, and of which no broker knows an offset: nobody can tell their lag.
+
+        So it is while a consumer hangs in its first messages, and with broadcasting, whose offsets clients keep.
+        """
+        committed = {row.queue.topic for row in self.progress.queues}
+        return [name for name in self.topics if name not in committed]
+
+    @property
+    def lag(self) -> int | None:
+        """None when it is not known, which is not zero."""
+        if not self.progress.queues or (self.uncommitted and not self.progress.lag):
+            return None
+        return self.progress.lag
+
+    @property
     def in_flight(self) -> int:
         return sum(row.in_flight for row in self.progress.queues)
 
@@ -45,11 +62,24 @@ async def names(view: ClusterView) -> list[str]:
     return await view.snapshots.get("groups", _NAMES_S, view.admin.groups.names)
 
 
+async def by_lag(view: ClusterView) -> list[str]:
+    """All of them, the one with the most messages to consume first; those of equal lag by name."""
+    found = await names(view)
+    told = await view.snapshots.get("lags", max(_LAG_S, _PART * view.lag_took), lambda: _lags(view))
+    return sorted(found, key=lambda name: (-told[name], name))
+
+
+async def _lags(view: ClusterView) -> Counter[str]:
+    answers = await view.each((await view.masters()).values(), view.admin.brokers.lags)
+    told = (answer for answer in answers.values() if not isinstance(answer, SprocketError))
+    return sum(map(Counter, told), Counter[str]())
+
+
 async def figures(view: ClusterView, group: str) -> GroupFigures:
-    """Also notes the lag for the group's chart; one that has consumed nothing has none, which is not zero."""
+    """Also notes the lag for the group's chart, where it is known."""
     found = await view.snapshots.get(("group", group), _FIGURES_S, lambda: _figures(view, group))
-    if found.progress.queues:
-        view.history.note(("lag", group), {"lag": float(found.progress.lag)})
+    if found.lag is not None:
+        view.history.note(("lag", group), {"lag": float(found.lag)})
     return found
 
 

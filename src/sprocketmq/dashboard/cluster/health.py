@@ -32,14 +32,14 @@ def findings(found: BrokersView) -> list[HealthFinding]:
     if not found.sets:
         faults.append(HealthFinding(ClusterHealth.BAD, "no broker is registered"))
     if found.controllers is not None and not found.controllers.leader:
-        faults.append(HealthFinding(ClusterHealth.BAD, "no controller leads"))
+        faults.append(HealthFinding(ClusterHealth.BAD, "there is no leading controller"))
     return sorted(faults, key=lambda fault: -fault.health)
 
 
 def line(faults: list[HealthFinding], brokers: int) -> tuple[str, str]:
     """A word for the colour, and the line."""
     if not faults:
-        return "good", f"All is well: {brokers} broker{'s' * (brokers != 1)} answer{'s' * (brokers == 1)}."
+        return "good", f"All is well: {brokers} broker{'s' * (brokers != 1)} up."
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     return ("bad" if faults[0].health is ClusterHealth.BAD else "warn"), f"{faults[0].text}{more}"
 
@@ -58,14 +58,14 @@ def _unheard(broker: BrokerView) -> HealthFinding:
     """A broker that refuses is well for all we know: those who look may not know more."""
     where = f"{broker.status.name} at {broker.status.address}"
     if broker.status.refused:
-        return HealthFinding(ClusterHealth.WARNING, f"{where} does not tell you how it is")
+        return HealthFinding(ClusterHealth.WARNING, f"{where} does not show you its status")
     return HealthFinding(ClusterHealth.BAD, f"{where} does not answer")
 
 
 def _gone(lost: LostBroker) -> HealthFinding:
     health = ClusterHealth.BAD if lost.was_last else ClusterHealth.WARNING
     ago = span_text(lost.seconds)
-    return HealthFinding(health, f"{lost.name} at {lost.address} was here {ago} ago and is registered no more")
+    return HealthFinding(health, f"{lost.name} at {lost.address} went offline {ago} ago")
 
 
 def _disks(each: ReplicaSet) -> list[HealthFinding]:
@@ -79,13 +79,13 @@ def _disks(each: ReplicaSet) -> list[HealthFinding]:
 
 def _replicas(each: ReplicaSet) -> list[HealthFinding]:
     faults = [
-        HealthFinding(ClusterHealth.WARNING, f"the replica of {each.name} at {address} is away")
+        HealthFinding(ClusterHealth.WARNING, f"the replica of {each.name} at {address} is offline")
         for address in each.away
     ]
     for replica in each.replicas:
         name = f"{each.name} replica {replica.status.id}"
         if replica.in_sync is False:
-            faults.append(HealthFinding(ClusterHealth.WARNING, f"{name} is not in step with its master"))
+            faults.append(HealthFinding(ClusterHealth.WARNING, f"{name} is not in sync with its master"))
         elif (each.behind(replica) or 0) >= _BEHIND_WARNING:
             faults.append(
                 HealthFinding(ClusterHealth.WARNING, f"{name} is {(each.behind(replica) or 0) >> 20} MiB behind")

@@ -10,7 +10,7 @@ from sprocketmq.errors import SprocketError
 from sprocketmq.protocol.names import is_dlq_topic, is_retry_topic, is_system_topic
 
 Kind = Literal["yours", "retry", "dead", "system"]
-KINDS: dict[Kind, str] = {"yours": "Yours", "retry": "Retry", "dead": "Dead letters", "system": "System"}
+KINDS: dict[Kind, str] = {"yours": "User", "retry": "Retry", "dead": "Dead letters", "system": "System"}
 
 _NAMES_S = 5.0
 _FIGURES_S = 1.5

@@ -20,7 +20,7 @@ def lines(series: Mapping[str, Sequence[Point]], title: str, unit: str = "") -> 
     """One line per name, all to one scale. Fewer than two points are no line yet: then a sentence says so."""
     every = [point for points in series.values() for point in points]
     if len({when for when, _ in every}) < 2:
-        return Markup('<p class="nothing">The chart begins now and grows while somebody looks.</p>')
+        return Markup('<p class="nothing">The chart fills in while this page is open.</p>')
     ends = min(when for when, _ in every), max(when for when, _ in every)
     top = _round_up(max(value for _, value in every))
     pictures = (_picture(kind, series, ends, top, title, unit) for kind in _SIZES)

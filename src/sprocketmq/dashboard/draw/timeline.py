@@ -34,7 +34,7 @@ def steps(records: Sequence[TraceRecord]) -> list[Step]:
         elif record.kind == "SubBefore":
             end = ends.get(record.request_id)
             cost = (end.cost_ms or 0) if end is not None else 0
-            label = f"consumed by {record.group}" if end is not None else f"taken by {record.group}"
+            label = f"consumed by {record.group}" if end is not None else f"received by {record.group}"
             found.append(Step(label, record.timestamp_ms, cost, None if end is None else end.success))
     return sorted(found, key=lambda step: step.begin_ms)
 
@@ -69,4 +69,4 @@ def _picture(kind: str, width: int, found: Sequence[Step], begin: int, whole: in
 
 
 def _outcome(step: Step) -> str:
-    return "" if step.success is None else ", well" if step.success else ", failed"
+    return "" if step.success is None else ", succeeded" if step.success else ", failed"

@@ -14,6 +14,7 @@ from sprocketmq.protocol.bodies.acl import AclInfo, PolicyEntryInfo, PolicyInfo,
 TYPES = ("Normal", "Super")
 ACTIONS = ("Pub", "Sub", "Create", "Update", "Delete", "Get", "List", "All")
 KINDS = ("Topic", "Group", "Cluster")
+_DONE = {"enable": "enabled", "disable": "disabled", "password": "password changed"}
 
 
 async def listing(visit: Visit) -> Response:
@@ -34,11 +35,11 @@ async def create_user(visit: Visit) -> Response:
     form = await visit.form()
     name, password = form.needed("name", "User"), form.raw("password")
     if not password:
-        raise BadForm("Password: please fill it in.")
+        raise BadForm("Password: this field is required.")
     kind = form.text("type") if form.text("type") in TYPES else "Normal"
     await visit.view.admin.accounts.add_user(UserInfo(username=name, password=password, user_type=kind))
     visit.changed("user create", name)
-    return visit.see("/access", f"User {name} was made.")
+    return visit.see("/access", f"User {name} was created.")
 
 
 async def change_user(visit: Visit) -> Response:
@@ -50,31 +51,31 @@ async def change_user(visit: Visit) -> Response:
     elif what == "password" and form.raw("password"):
         await accounts.change_user(UserInfo(username=name, password=form.raw("password")))
     else:
-        raise BadForm("Nothing was asked for.")
+        raise BadForm("No change was requested.")
     visit.changed(f"user {what}", name)
-    return visit.see("/access", f"User {name}: {what} done.")
+    return visit.see("/access", f"User {name}: {_DONE[what]}.")
 
 
 async def ask_delete_user(visit: Visit) -> Response:
     return visit.render(
-        "access_delete.html", what=f"user {visit.query('name')}", typed="name", lost="Its policies go too."
+        "access_delete.html", what=f"user {visit.query('name')}", typed="name", lost="Its policies are deleted with it."
     )
 
 
 async def delete_user(visit: Visit) -> Response:
     form, name = await visit.form(), visit.query("name")
     if not name or form.text("typed") != name:
-        raise BadForm("The name was not typed as it is: nothing was deleted.")
+        raise BadForm("The name does not match: nothing was deleted.")
     await visit.view.admin.accounts.remove_user(name)
     visit.changed("user delete", name)
-    return visit.see("/access", f"User {name}: delete done.")
+    return visit.see("/access", f"User {name} was deleted.")
 
 
 async def create_policy(visit: Visit) -> Response:
     form = await visit.form()
     user, kind = form.needed("user", "User"), form.text("kind")
     if kind not in KINDS:
-        raise BadForm("Resource: a topic, a group or the cluster is wanted.")
+        raise BadForm("Resource: choose a topic, a group or the cluster.")
     actions = [action for action in form.all("action") if action in ACTIONS]
     if not actions:
         raise BadForm("Actions: choose at least one.")
@@ -86,22 +87,22 @@ async def create_policy(visit: Visit) -> Response:
     policy = PolicyInfo(policy_type="Custom", entries=(entry,))
     await visit.view.admin.accounts.put_acl(AclInfo(subject=subject, policies=(policy,)))
     visit.changed("policy change", f"{subject} {resource} {decision}")
-    return visit.see("/access", f"{user}: {resource} is decided.")
+    return visit.see("/access", f"Policy {decision} {resource} for {user} was saved.")
 
 
 async def ask_delete_policy(visit: Visit) -> Response:
     subject, resource = visit.query("subject"), visit.query("resource")
-    lost = f"What it says of {resource} to {subject} holds no more, a Deny included."
+    lost = f"Its rules for {resource} no longer apply to {subject}, including any Deny."
     return visit.render("access_delete.html", what=f"policy {resource} of {subject}", typed="resource", lost=lost)
 
 
 async def delete_policy(visit: Visit) -> Response:
     form, subject, resource = await visit.form(), visit.query("subject"), visit.query("resource")
     if not subject or not resource or form.text("typed") != resource:
-        raise BadForm("The resource was not typed as it is: nothing was deleted.")
+        raise BadForm("The resource does not match: nothing was deleted.")
     await visit.view.admin.accounts.remove_acl(subject.removeprefix("User:"), resource)
     visit.changed("policy delete", f"{subject} {resource}")
-    return visit.see("/access", f"{subject}: {resource} was removed.")
+    return visit.see("/access", f"Policy {resource} of {subject} was removed.")
 
 
 ROUTES: list[tuple[str, str, Handler]] = [

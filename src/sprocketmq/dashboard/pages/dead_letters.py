@@ -77,7 +77,7 @@ async def ask_resend(visit: Visit) -> Response:
     everything = form.text("which") == "all"
     count = (await dead_letters.of(visit.view, group)).count if everything else len(places)
     if not count:
-        raise BadForm("No letter was chosen.")
+        raise BadForm("No dead letter was selected.")
     return visit.render(
         "letters_resend.html", group=group, count=count, places=[] if everything else places, most=MOST_AT_ONCE
     )
@@ -100,7 +100,7 @@ async def resend(visit: Visit) -> Response:
     finally:
         if sent:  # also those that went before a failure
             visit.changed("letters resend", f"{sent} of {group}")
-    said = f"{counted(sent, 'message')} {'was' if sent == 1 else 'were'} given back to {group}."
+    said = f"{counted(sent, 'message')} {'was' if sent == 1 else 'were'} resent to {group}."
     return visit.see(f"/letters/{path_part(group)}", said)
 
 

@@ -13,7 +13,7 @@ from sprocketmq.client.errors import ClientError
 from sprocketmq.dashboard.cluster import groups
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
 from sprocketmq.dashboard.web.page_guard import Handler
-from sprocketmq.dashboard.web.render import path_part
+from sprocketmq.dashboard.web.render import counted, path_part
 from sprocketmq.dashboard.web.visit import Visit
 from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -21,6 +21,9 @@ from sprocketmq.protocol.names import group_fault
 
 _MOST_TRIES, _MOST_QUEUES = 1000, 64
 _ASKED = ("topic", "to", "when", "offset")
+
+#: A queue with its offset before, if it has one, and after.
+Move = tuple[MessageQueue, int | None, int]
 
 
 async def new(visit: Visit) -> Response:
@@ -62,7 +65,7 @@ async def _apply(visit: Visit, form: WebForm, group: str | None, before: Subscri
             raise BadForm(f"Name: {fault}.")
         config = replace(
             config,
-            retry_max_times=form.number("tries", "Tries", 0, _MOST_TRIES),
+            retry_max_times=form.number("tries", "Max retries", 0, _MOST_TRIES),
             retry_queue_nums=form.number("retry_queues", "Retry queues", 1, _MOST_QUEUES),
         )
         where = await visit.view.admin.groups.create(config)
@@ -70,7 +73,9 @@ async def _apply(visit: Visit, form: WebForm, group: str | None, before: Subscri
         visit.refused("group change" if group else "group create", name, error)
         return visit.render("group_form.html", 400, group=group, name=name, config=config, wrong=str(error))
     visit.changed("group change" if group else "group create", name)
-    return visit.see(f"/groups/{path_part(name)}", f"Group {name} is on {', '.join(where)}.")
+    return visit.see(
+        f"/groups/{path_part(name)}", f"Group {name} was {'changed' if group else 'created'} on {', '.join(where)}."
+    )
 
 
 async def ask_delete(visit: Visit) -> Response:
@@ -81,7 +86,7 @@ async def ask_delete(visit: Visit) -> Response:
 async def delete(visit: Visit) -> Response:
     form, name = await visit.form(), visit.path("group")
     if form.text("name") != name:
-        raise BadForm("The name was not typed as it is: nothing was deleted.")
+        raise BadForm("The name does not match: nothing was deleted.")
     where = await visit.view.admin.groups.delete(name, clean_offsets=form.flag("offsets"))
     visit.changed("group delete", name)
     return visit.see("/groups", f"Group {name} was deleted on {', '.join(where)}.")
@@ -97,21 +102,31 @@ async def reset(visit: Visit) -> Response:
         "asked": {each: asked.text(each) for each in _ASKED},
         "wrong": "",
     }
-    rows, total = [], 0
+    rows = []
     if asked.text("to"):
         try:
             rows = await _moves(visit, group, asked.needed("topic", "Topic"), target_of(asked))
         except BadForm as error:
             shown["wrong"] = str(error)
-        total = sum(new - old for _, old, new in rows if old is not None)
-    return visit.render("group_reset.html", 400 if shown["wrong"] else 200, rows=rows, total=total, **shown)
+    return visit.render("group_reset.html", 400 if shown["wrong"] else 200, rows=rows, effect=_effect(rows), **shown)
 
 
-async def _moves(visit: Visit, group: str, topic: str, target: Target) -> list[tuple[MessageQueue, int | None, int]]:
+async def _moves(visit: Visit, group: str, topic: str, target: Target) -> list[Move]:
     old, new = await asyncio.gather(
         visit.view.admin.offsets.get(group, topic), visit.view.admin.offsets.preview(topic, target)
     )
     return [(queue, old.get(queue), at) for queue, at in new.items()]
+
+
+def _effect(rows: list[Move]) -> str:
+    """What the moves mean for the group; a queue without an offset has no place to be moved from."""
+    steps = [new - old for _, old, new in rows if old is not None]
+    skipped, again = sum(step for step in steps if step > 0), -sum(step for step in steps if step < 0)
+    said = [f"{counted(skipped, 'message')} will be skipped"] if skipped else []
+    said += [f"{counted(again, 'message')} will be consumed again"] if again else []
+    first = len(rows) - len(steps)
+    said += [f"{counted(first, 'queue')} will get a first offset"] if first else []
+    return ", ".join(said) or "No offset changes"
 
 
 def target_of(form: WebForm) -> Target:
@@ -124,7 +139,7 @@ def target_of(form: WebForm) -> Target:
             return form.moment("when", "Time")
         case "offset":
             return form.number("offset", "Offset", 0, 2**62)
-    raise BadForm("Where to: the beginning, the end, a time or an offset.")
+    raise BadForm("Reset to: choose the latest or earliest offset, a time or an offset.")
 
 
 async def moved(visit: Visit) -> Response:
@@ -132,8 +147,8 @@ async def moved(visit: Visit) -> Response:
     topic, target = form.needed("topic", "Topic"), target_of(form)
     await visit.view.admin.offsets.reset(group, topic, target)
     visit.changed("group reset", f"{group} in {topic} to {target}")
-    to = {"first": "the beginning", "last": "the end"}.get(str(target), str(target))
-    return visit.see(f"/groups/{path_part(group)}", f"Group {group} was moved in {topic} to {to}.")
+    to = {"first": "the earliest offset", "last": "the latest offset"}.get(str(target), str(target))
+    return visit.see(f"/groups/{path_part(group)}", f"Offsets of {group} in {topic} were reset to {to}.")
 
 
 async def clone(visit: Visit) -> Response:
@@ -144,14 +159,14 @@ async def clone(visit: Visit) -> Response:
 
 async def cloned(visit: Visit) -> Response:
     form, group = await visit.form(), visit.path("group")
-    target, topic = form.needed("target", "To group"), form.needed("topic", "Topic")
+    target, topic = form.needed("target", "Target group"), form.needed("topic", "Topic")
     if (fault := group_fault(visit.view.full_name(target))) is not None:
-        raise BadForm(f"To group: {fault}.")
+        raise BadForm(f"Target group: {fault}.")
     if all(at is None for at in (await visit.view.admin.offsets.get(group, topic)).values()):
-        raise BadForm(f"Group {group} has consumed nothing of {topic}: there is nothing to clone.")
+        raise BadForm(f"Group {group} has no committed offset in {topic}: there is nothing to clone.")
     await visit.view.admin.offsets.clone(group, target, topic)
     visit.changed("group clone", f"{group} to {target} in {topic}")
-    return visit.see(f"/groups/{path_part(target)}", f"{target} is now where {group} is in {topic}.")
+    return visit.see(f"/groups/{path_part(target)}", f"Offsets of {group} in {topic} were cloned to {target}.")
 
 
 ROUTES: list[tuple[str, str, Handler]] = [

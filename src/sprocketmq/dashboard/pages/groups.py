@@ -21,7 +21,9 @@ _OWNERS_S = 5.0
 
 
 async def listing(visit: Visit) -> Response:
-    page = page_of(await groups.names(visit.view), visit.query("q"), visit.query("page", "1"))
+    by = "lag" if visit.query("by") == "lag" else ""
+    names = await (groups.by_lag(visit.view) if by else groups.names(visit.view))
+    page = page_of(names, visit.query("q"), visit.query("page", "1"), by=by)
     return visit.render("groups.html", page=page, rows=await groups.rows(visit.view, list(page.items)))
 
 
@@ -51,9 +53,11 @@ async def _figures(visit: Visit, name: str) -> dict[str, Any]:
         "figures": found,
         "arriving": await groups.rate_in(view, name, found),
         "owners": await _owners(visit, name) if found.members.connection_set else {},
-        "lag_chart": lines(view.history.series(("lag", name)), f"Messages that {name} is behind"),
+        "lag_chart": lines(view.history.series(("lag", name)), f"Lag of {name}"),
         "rate_chart": lines(
-            view.history.series(("rate", name)), f"Messages a second into the topics of {name}, and out to it", "/s"
+            view.history.series(("rate", name)),
+            f"Messages per second into the topics of {name}, and consumed by it",
+            "/s",
         ),
     }
 

@@ -26,7 +26,7 @@ from sprocketmq.protocol.message_queue import MessageQueue
 
 FROM = {
     "newest": "newest first", "oldest": "oldest first", "time": "from a time", "offset": "from an offset",
-    "key": "with a key", "id": "with an id",
+    "key": "by key", "id": "by message id",
 }  # fmt: skip
 
 
@@ -76,7 +76,7 @@ async def _found(
 
 def _needed(text: str, what: str) -> str:
     if not text:
-        raise BadForm(f"{what} is wanted.")
+        raise BadForm(f"{what} is required.")
     return text
 
 
@@ -95,7 +95,7 @@ async def find(visit: Visit) -> Response:
     """By an id alone, wherever the message is."""
     message_id = visit.query("id")
     if not message_id:
-        raise BadForm("A message id is wanted.")
+        raise BadForm("Enter a message id.")
     found = await visit.view.admin.messages.get(message_id)
     return RedirectResponse(place_of(found), 303)
 
@@ -108,11 +108,11 @@ def place_of(message: ReceivedMessage) -> str:
 async def _message(visit: Visit) -> ReceivedMessage:
     queue, offset = visit.path("queue"), visit.path("offset")
     if not queue.isdecimal() or not offset.isdecimal() or len(offset) > 19 or len(queue) > 9:
-        raise PageNotThere("A message is found by a queue and an offset.")
+        raise PageNotThere("A message is addressed by a queue and an offset.")
     place = MessageQueue(visit.view.full_name(visit.path("topic")), visit.path("broker"), int(queue))
     found = await visit.view.admin.messages.at(place, int(offset))
     if found is None:
-        raise PageNotThere(f"There is no message (any more) at offset {int(offset):,} of {place}.")
+        raise PageNotThere(f"There is no message, or no longer one, at offset {int(offset):,} of {place}.")
     return found
 
 
@@ -162,7 +162,7 @@ async def consume(visit: Visit) -> Response:
     result = await visit.view.admin.messages.consume_directly(group, client, found.offset_message_id)
     visit.changed("message consume", f"{found.message_id} by {client} of {group}")
     outcome = result.consume_result.name if result.consume_result is not None else "no result"
-    return visit.see(place_of(found), f"{client} of {group} says {outcome} after {result.spent_time_mills} ms.")
+    return visit.see(place_of(found), f"{client} of {group} answered {outcome} after {result.spent_time_mills} ms.")
 
 
 _PLACE = "/messages/{topic}/{broker}/{queue}/{offset}"

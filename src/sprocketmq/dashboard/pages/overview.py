@@ -53,7 +53,7 @@ async def _shown(visit: Visit) -> dict[str, Any]:
         "letters": len(names["dead"]),
         "lag": lag,
         "disk": max(disks, default=None),
-        "chart": lines(view.history.series("overview"), "Messages a second", "/s"),
+        "chart": lines(view.history.series("overview"), "Messages per second", "/s"),
     }
 
 

@@ -80,9 +80,9 @@ async def start(visit: Visit) -> Response:
 async def _started(visit: Visit, form: WebForm, kind: str) -> Job:
     name = form.text("name") or time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     if kind not in KINDS:
-        raise BadForm("An archive or a report can be started here.")
+        raise BadForm("Choose an archive or a report.")
     if _NAME.fullmatch(name) is None:
-        raise BadForm("Name: letters, digits, _ and - are wanted.")
+        raise BadForm("Name: use letters, digits, _ and - only.")
     groups = _names(form, "groups", "Groups", group_fault) if kind == "report" else []
     target = str(_folder(visit).absolute() / f"{kind}s" / name)
     arguments = ["pipeline", kind, target, "--json", *await _source(visit, form)]
@@ -108,7 +108,7 @@ async def _source(visit: Visit, form: WebForm) -> list[str]:
         where = ["--nameserver", ";".join(config.options.nameservers)]
         return [*where, *_options(await _of_the_cluster(visit, wanted))]
     if chosen not in await _stores(visit):
-        raise BadForm("Source: one of the stores that this console knows is wanted.")
+        raise BadForm("Source: choose one of the listed stores.")
     return ["--store", chosen, *_options(wanted)]
 
 
@@ -141,7 +141,7 @@ async def report(visit: Visit) -> Response:
     name, file = visit.path("run"), visit.path("file")
     found = next((run for run in await _runs(visit) if run.name == name), None)
     if found is None or found.report is None or _FILE.fullmatch(file) is None:
-        raise PageNotThere("There is no such report (any more).")
+        raise PageNotThere("There is no such report.")
     path = found.report.parent / file
     if not path.is_file():
         raise PageNotThere("The report has no such table.")

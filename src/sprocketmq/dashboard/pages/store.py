@@ -77,7 +77,7 @@ async def verify(visit: Visit) -> Response:
     if not visit.console.config.write:
         raise ReadOnly
     if not await visit.oversees():
-        raise ConfigError("stores of the console's machine are for those who look after the cluster")
+        raise ConfigError("only users who may list the cluster's users can verify stores of this machine")
     stores, number_ = visit.console.config.stores, visit.path("number")
     if not number_.isdecimal() or int(number_[:6]) >= len(stores):
         raise PageNotThere("There is no such store.")
@@ -114,7 +114,7 @@ def _report(visit: Visit, job: Job) -> Run | None:
 async def _job(visit: Visit) -> Job:
     found = visit.console.jobs.get(visit.path("job"))
     if found is None or found not in await jobs_of(visit, found.kind):
-        raise PageNotThere("There is no such job (any more).")
+        raise PageNotThere("There is no such job.")
     return found
 
 

@@ -61,7 +61,9 @@ async def _apply(visit: Visit, form: WebForm, topic: str | None) -> Response:
         visit.refused("topic change" if topic else "topic create", name, error)
         return await _form(visit, topic, config, str(error), broker, name)
     visit.changed("topic change" if topic else "topic create", name)
-    return visit.see(f"/topics/{path_part(name)}", f"Topic {name} is on {', '.join(where)}.")
+    return visit.see(
+        f"/topics/{path_part(name)}", f"Topic {name} was {'changed' if topic else 'created'} on {', '.join(where)}."
+    )
 
 
 async def _put(visit: Visit, name: str, config: TopicConfig, broker: str, *, is_new: bool) -> list[str]:
@@ -99,7 +101,7 @@ async def ask_delete(visit: Visit) -> Response:
 async def delete(visit: Visit) -> Response:
     form, name = await visit.form(), visit.path("topic")
     if form.text("name") != name:
-        raise BadForm("The name was not typed as it is: nothing was deleted.")
+        raise BadForm("The name does not match: nothing was deleted.")
     where = await visit.view.admin.topics.delete(name)
     visit.changed("topic delete", name)
     return visit.see("/topics", f"Topic {name} was deleted on {', '.join(where)}.")

@@ -63,7 +63,7 @@ async def live(visit: Visit) -> Response:
 async def _figures(visit: Visit, name: str) -> dict[str, Any]:
     found = await topics.figures(visit.view, name)
     series = visit.view.history.series(("topic", name))
-    return {"figures": found, "chart": lines(series, f"Messages a second into {name}", "/s")}
+    return {"figures": found, "chart": lines(series, f"Messages per second into {name}", "/s")}
 
 
 async def _retention(visit: Visit, route: Route) -> dict[str, str]:

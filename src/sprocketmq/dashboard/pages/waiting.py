@@ -35,10 +35,10 @@ async def check_again(visit: Visit) -> Response:
     broker, offset = form.needed("broker", "Broker"), form.number("offset", "Offset", 0, 2**62)
     message = await visit.view.admin.messages.at(MessageQueue(TRANSACTION_CHECK_MAX_TOPIC, broker, 0), offset)
     if message is None:
-        raise PageNotThere("The half message is gone.")
+        raise PageNotThere("This half message no longer exists.")
     await visit.view.admin.messages.check_again(message)
     visit.changed("transaction check", message.message_id)
-    return visit.see("/waiting", f"{message.message_id} is checked again.")
+    return visit.see("/waiting", f"{message.message_id} will be checked again.")
 
 
 ROUTES: list[tuple[str, str, Handler]] = [("GET", "/waiting", shown), ("POST", "/waiting/check", check_again)]

@@ -51,7 +51,7 @@ class WebForm:
 
     def needed(self, name: str, label: str) -> str:
         if not (value := self.text(name)):
-            raise BadForm(f"{label}: please fill it in.")
+            raise BadForm(f"{label}: this field is required.")
         return value
 
     def number(self, name: str, label: str, low: int, high: int, default: int | None = None) -> int:
@@ -59,7 +59,7 @@ class WebForm:
         if not text and default is not None:
             return default
         if not text.isdecimal() or len(text) > _MOST_DIGITS or not low <= int(text) <= high:
-            raise BadForm(f"{label}: a whole number from {low:,} to {high:,} is wanted.")
+            raise BadForm(f"{label}: expected a whole number from {low:,} to {high:,}.")
         return int(text)
 
     def moment(self, name: str, label: str) -> datetime:
@@ -68,7 +68,7 @@ class WebForm:
         try:
             found = datetime.fromisoformat(text)
         except ValueError:
-            raise BadForm(f"{label}: a date and time such as 2026-11-15T19:27:02 is wanted.") from None
+            raise BadForm(f"{label}: expected a date and time such as 2026-11-15T19:27:02.") from None
         return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
@@ -83,7 +83,7 @@ def token_of(session: dict[str, Any]) -> str:
 async def read_form(request: Request) -> WebForm:
     """Raises Forged when the token is not that of the session."""
     if int(request.headers.get("content-length", "0")) > _MAX_FORM_BYTES:
-        raise BadForm(f"A form of more than {_MAX_FORM_BYTES:,} bytes is not taken.")
+        raise BadForm(f"A form may have at most {_MAX_FORM_BYTES:,} bytes.")
     try:
         found = await request.form(max_files=_MAX_FILES, max_fields=_MAX_FIELDS, max_part_size=_MAX_PART_BYTES)
     except HTTPException as error:

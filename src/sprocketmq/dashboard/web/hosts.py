@@ -23,7 +23,7 @@ class KnownHosts:
         if scope["type"] != "http" or self.is_known(Headers(scope=scope).get("host", "")):
             await self._app(scope, receive, send)
             return
-        said = "this console does not go by that name; --dashboard-name adds one\n"
+        said = "this console is not known by that host name; --dashboard-name adds one\n"
         await PlainTextResponse(said, 421)(scope, receive, send)
 
     def is_known(self, host: str) -> bool:

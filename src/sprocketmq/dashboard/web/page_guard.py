@@ -58,7 +58,7 @@ async def _admitted(visit: Visit, open_to_all: bool) -> Response | None:
             return RedirectResponse(SIGN_IN, 303)
         return RedirectResponse(f"{SIGN_IN}?next={quote(visit.here)}", 303)
     if not console.config.is_local:
-        raise ConfigError("the cluster has no access control: its console is served to its own machine only")
+        raise ConfigError("the cluster has no access control, so its console can only be used from its own machine")
     return None
 
 
@@ -75,11 +75,14 @@ def verdict(error: Exception) -> tuple[int, str]:
     """The status of an answer that failed so, and what it says."""
     match error:
         case Forged():
-            return 403, "This form was not sent by a page of this console, or the page is from before its last start."
+            return (
+                403,
+                "This form does not carry the token of your session. Reload the page it came from and try again.",
+            )
         case ReadOnly():
-            return 403, "This console only shows. Start it with --dashboard-write to change things."
+            return 403, "This console is read-only. Start it with --dashboard-write to allow changes."
         case ClientDisconnect():
-            return 400, "The form did not come as a whole."
+            return 400, "The form did not arrive completely."
         case BadForm() | InvalidMessage() | InvalidName() | FilterError():
             return 400, str(error)
         case ConfigError():
@@ -96,4 +99,4 @@ def verdict(error: Exception) -> tuple[int, str]:
             return 503, str(error)
         case SprocketError():
             return 502, str(error)
-    return 500, "Something is wrong in the console itself; its log says what."
+    return 500, "Internal error in the console; see its log."

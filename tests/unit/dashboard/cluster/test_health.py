@@ -19,8 +19,8 @@ def said(*members: BrokerView, controllers: ControllerGroup | None = None) -> tu
 
 
 def test_all_is_well() -> None:
-    assert said(broker(commitLogDiskRatio="0.5")) == ("good", "All is well: 1 broker answers.")
-    assert said(broker(), broker(1, in_sync=True)) == ("good", "All is well: 2 brokers answer.")
+    assert said(broker(commitLogDiskRatio="0.5")) == ("good", "All is well: 1 broker up.")
+    assert said(broker(), broker(1, in_sync=True)) == ("good", "All is well: 2 brokers up.")
 
 
 def test_the_worst_comes_first() -> None:
@@ -29,11 +29,11 @@ def test_the_worst_comes_first() -> None:
     assert said(full, broker(1, in_sync=False)) == ("bad", "the disk of a is 95 % full (and 1 more)")
     assert said(broker(error="timed out"))[1] == "a at host:0 does not answer"
     refused = BrokerView(BrokerStatus("c", "a", 0, "host:0", {}, "no permission", refused=True))
-    assert said(refused) == ("warn", "a at host:0 does not tell you how it is"), "it may be as well as can be"
+    assert said(refused) == ("warn", "a at host:0 does not show you its status"), "it may be as well as can be"
     assert said(broker(brokerActive="false"))[1] == "the store of a has stopped"
     assert said(broker(1))[1] == "a has no master: nothing can be sent to it"
     assert said()[1] == "no broker is registered"
-    assert said(broker(), controllers=ControllerGroup(None, ("x:1",)))[1] == "no controller leads"
+    assert said(broker(), controllers=ControllerGroup(None, ("x:1",)))[1] == "there is no leading controller"
 
 
 def test_how_far_a_replica_is_behind() -> None:
@@ -57,11 +57,11 @@ def test_a_replica_that_only_the_controller_knows_is_away() -> None:
     assert _away(known, [broker(0), broker(1)]) == ()
     assert _away(None, [broker(0)]) == ()
     alone = ReplicaSet("c", "a", [broker(0)], 2, _away(known, [broker(0)]))
-    assert line(findings(BrokersView([alone])), 1) == ("warn", "the replica of a at host:1 is away")
+    assert line(findings(BrokersView([alone])), 1) == ("warn", "the replica of a at host:1 is offline")
 
 
 def test_a_broker_that_is_registered_no_more_is_missed() -> None:
     """A nameserver forgets it at once; all would seem well."""
     lost = LostBroker("b", "host:9", 90.0, was_last=True)
     found = BrokersView([ReplicaSet("c", "a", [broker()])], lost=[lost])
-    assert line(findings(found), 1) == ("bad", "b at host:9 was here 1.5 min ago and is registered no more")
+    assert line(findings(found), 1) == ("bad", "b at host:9 went offline 1.5 min ago")

@@ -26,6 +26,6 @@ def test_a_point_that_stands_alone_is_a_dot() -> None:
 
 
 def test_one_point_is_no_line() -> None:
-    assert "begins now" in lines({"in": [(0.0, 1.0)]}, "Rates")
+    assert "fills in" in lines({"in": [(0.0, 1.0)]}, "Rates")
     assert spark([(0.0, 1.0)], "Rate") == ""
     ElementTree.fromstring(str(spark([(0.0, 0.0), (1.0, 0.0)], "Rate")))

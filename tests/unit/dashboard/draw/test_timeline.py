@@ -17,7 +17,7 @@ def test_what_was_done_with_a_message_in_order() -> None:
     assert steps(RECORDS) == [
         Step("sent by shop", 1000, 3, True),
         Step("consumed by billing", 1100, 50, False),
-        Step("taken by <audit>", 1200, 0, None),
+        Step("received by <audit>", 1200, 0, None),
     ]
 
 

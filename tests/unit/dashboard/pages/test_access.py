@@ -66,7 +66,7 @@ def test_wrong_keys_are_refused_with_the_brokers_word(guarded: Site) -> None:
 
 def test_who_signed_in_may_change_things_and_sign_out(signed_in: Site) -> None:
     fields = {"write_queues": "1", "read_queues": "1", "readable": "on", "writable": "on", "type": "", "broker": ""}
-    assert "Topic guarded is on" in signed_in.post("/new/topic", name="guarded", **fields)
+    assert "Topic guarded was created on" in signed_in.post("/new/topic", name="guarded", **fields)
     assert signed_in.console.audit.changes[0].account == "root"
     signed_in.post("/sign-out")
     assert signed_in.client.get("/topics", follow_redirects=False).status_code == 303
@@ -74,7 +74,7 @@ def test_who_signed_in_may_change_things_and_sign_out(signed_in: Site) -> None:
 
 def test_users_and_policies(signed_in: Site) -> None:
     page = signed_in.post("/access/users", name="ada", password="s3cret-word", type="Normal")
-    assert "User ada was made." in page
+    assert "User ada was created." in page
     assert "s3cret-word" not in page
     assert "r00t-secret" not in page, "no secret is shown"
     policy = {"user": "ada", "kind": "Topic", "resource": "orders", "decision": "Allow", "addresses": "10.0.0.1"}
@@ -90,9 +90,9 @@ def test_users_and_policies(signed_in: Site) -> None:
     assert "nothing was deleted" in signed_in.post(there, 400, typed="Topic:other")
     page = signed_in.post(there, typed="Topic:orders")
     assert "<td>Topic:orders</td>" not in page
-    for what in ("disable", "enable", "password"):
+    for what, done in {"disable": "disabled", "enable": "enabled", "password": "password changed"}.items():
         page = signed_in.post("/access/users/change", name="ada", what=what, password="another-1")
-        assert f"User ada: {what} done." in page
+        assert f"User ada: {done}." in page
     assert 'href="/access/users/delete?name=ada"' in page
     assert "Delete user ada?" in signed_in.get("/access/users/delete?name=ada")
     for said in ({}, {"typed": "eda"}):
@@ -155,8 +155,8 @@ def test_what_the_console_keeps_is_for_those_who_look_after_the_cluster(tmp_path
             assert "user create" not in site.get("/access"), "what others did"
             assert "sign in" in site.get("/access"), "what she did"
             fields = {"kind": "archive", "name": "x", "source": str(tmp_path), "topics": "t"}
-            assert "Source: one of the stores" in site.post("/pipeline", 400, **fields)
-            assert "look after the cluster" in site.post("/store/0/verify", 403)
+            assert "Source: choose one of the listed stores" in site.post("/pipeline", 400, **fields)
+            assert "only users who may list" in site.post("/store/0/verify", 403)
 
 
 def test_a_cluster_without_access_control_says_so(site: Site) -> None:

@@ -50,7 +50,7 @@ def test_letters_are_shown(site: Site, group: str) -> None:
     assert "Resend all 3" in shown
     assert shown.count('name="letter"') == 3
     assert "second" in shown
-    assert "It has none." in site.get("/letters/somebody-else")
+    assert "No dead letters." in site.get("/letters/somebody-else")
 
 
 def test_letters_are_exported(site: Site, group: str) -> None:
@@ -80,12 +80,12 @@ def test_a_letter_that_cannot_be_read_hides_no_other(site: Site, admin: AdminCli
 
 def test_chosen_letters_go_back_after_a_count(site: Site, group: str, admin: AdminClient) -> None:
     chosen = ["broker-a:0:0", "broker-a:0:1"]
-    assert "Give 2 messages back to givers-up?" in site.post("/letters/givers-up/choose", letter=chosen, which="chosen")
+    assert "Resend 2 messages to givers-up?" in site.post("/letters/givers-up/choose", letter=chosen, which="chosen")
     assert "Resend 3" in site.post("/letters/givers-up/choose", which="all")
-    assert "No letter was chosen" in site.post("/letters/givers-up/choose", 400, which="chosen")
+    assert "No dead letter was selected" in site.post("/letters/givers-up/choose", 400, which="chosen")
     done = site.post("/letters/givers-up/resend", letter=[*chosen, "broker-a:0:4711", "nonsense"])
-    assert "2 messages were given back to givers-up." in done
-    assert "3 messages were given back to givers-up." in site.post("/letters/givers-up/resend", which="all")
+    assert "2 messages were resent to givers-up." in done
+    assert "3 messages were resent to givers-up." in site.post("/letters/givers-up/resend", which="all")
     assert site.changes[0] == ("letters resend", "3 of givers-up")
     assert admin.topics.figures("%DLQ%givers-up").messages == 3, "they stay"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -43,12 +44,12 @@ def online(console_cluster: EmbeddedCluster, producer: Producer, admin: AdminCli
 
 
 def test_a_group_is_made_changed_and_deleted(site: Site, admin: AdminClient) -> None:
-    assert "Group born is on broker-a." in site.post("/new/group", name="born", **FIELDS)
+    assert "Group born was created on broker-a." in site.post("/new/group", name="born", **FIELDS)
     assert admin.groups.config("born")["broker-a"].retry_max_times == 5
     site.post("/groups/born/change", **(FIELDS | {"tries": "7", "broadcast": ""}))
     config = admin.groups.config("born")["broker-a"]
     assert (config.retry_max_times, config.consume_broadcast_enable) == (7, False)
-    assert "has consumed nothing yet" in site.get("/groups/born")
+    assert "No offset has been committed yet" in site.get("/groups/born")
     assert "nothing was deleted" in site.post("/groups/born/delete", 400, name="dead")
     assert "Group born was deleted" in site.post("/groups/born/delete", name="born", offsets="on")
     assert "born" not in admin.groups.names()
@@ -57,17 +58,59 @@ def test_a_group_is_made_changed_and_deleted(site: Site, admin: AdminClient) -> 
 
 def test_lag_is_shown(site: Site, consumed: str) -> None:
     shown = site.get("/groups/workers")
-    assert "<dt>Behind</dt><dd><span>6</span><small>messages" in shown
+    assert "<dt>Lag</dt><dd><span>6</span><small>messages" in shown
     assert "workers" in site.get("/groups", q="work")
+
+
+def test_a_group_that_hangs_in_its_first_messages_is_not_told_to_lag_by_nothing(
+    site: Site, console_cluster: EmbeddedCluster, producer: Producer, admin: AdminClient
+) -> None:
+    """No offset is committed for the topic that it subscribes to; its retry queue has one of zero."""
+    admin.topics.create("stuck", queues=1)
+    held, done = threading.Event(), threading.Event()
+    consumer = PushConsumer("hangers", console_cluster.nameserver)
+
+    @consumer.subscribe("stuck")
+    def handle(_message: object) -> None:
+        held.set()
+        assert done.wait(60)
+
+    producer.send(Message("stuck", b"never consumed"))
+    with consumer:
+        try:
+            assert held.wait(60)
+            shown = site.get("/groups/hangers")
+            assert "<dt>Lag</dt><dd><span>–</span><small>no offset committed for stuck</small>" in shown
+            row = site.get("/groups", q="hangers").partition('<th scope="row">')[2]
+            assert '<td class="n">–</td>' in row
+            assert site.console.open_view.history.series(("lag", "hangers")) == {}
+            assert "1 queue will get a first offset." in site.get("/groups/hangers/reset", topic="stuck", to="last")
+        finally:
+            done.set()
+
+
+def test_groups_are_sorted_by_lag(site: Site, consumed: str, admin: AdminClient) -> None:
+    """Over all pages of the list; a search and the links to other pages keep the order."""
+    for name, at in (("lag-of-one", 9), ("lag-of-ten", 0), ("lag-of-none", 10)):
+        admin.groups.create(SubscriptionGroupConfig(group_name=name))
+        admin.offsets.reset(name, "work", at)
+    shown = site.get("/groups", q="lag-of", by="lag")
+    assert re.findall(r">(lag-of-\w+)<", shown) == ["lag-of-ten", "lag-of-one", "lag-of-none"]
+    assert 'aria-sort="descending"' in shown
+    assert '<input type="hidden" name="by" value="lag">' in shown
+    assert "?q=lag-of&amp;page=1" in shown, "back to the order by name"
+    assert re.findall(r">(lag-of-\w+)<", site.get("/groups", q="lag-of", by="what")) == [
+        "lag-of-none", "lag-of-one", "lag-of-ten",
+    ]  # fmt: skip
 
 
 def test_what_comes_in_is_beside_what_goes_out(site: Site, online: PushConsumer) -> None:
     """Over the topics that it consumes; a group that consumes none has no such figure."""
     figures = site.get("/groups/watchers")
-    assert re.search(r"<dt>Comes in</dt><dd><span>[\d.]+/s</span><small>to its topics", figures)
+    assert re.search(r"<dt>Incoming</dt><dd><span>[\d.]+/s</span><small>to its topics", figures)
     assert set(site.console.open_view.history.series(("rate", "watchers"))) == {"in", "out"}
     site.post("/new/group", name="idlers", **FIELDS)
-    assert "<dt>Comes in</dt><dd><span>–</span><small>" in site.get("/groups/idlers")
+    assert "<dt>Incoming</dt><dd><span>–</span><small>" in site.get("/groups/idlers")
 
 
 def test_a_group_is_moved_with_a_look_before(site: Site, consumed: str, admin: AdminClient) -> None:
@@ -83,25 +126,27 @@ def test_a_group_is_moved_with_a_look_before(site: Site, consumed: str, admin: A
     assert admin.offsets.get("workers", "work").popitem()[1] == 0
     site.post("/groups/workers/reset", topic="work", to="last", when="", offset="")
     assert admin.groups.progress("workers").lag == 0, "skipped"
-    assert "Time: a date" in site.get("/groups/workers/reset", 400, topic="work", to="time", when="later")
+    assert "Time: expected a date" in site.get("/groups/workers/reset", 400, topic="work", to="time", when="later")
     assert [action for action, _ in site.changes[:3]] == ["group reset"] * 3
 
 
 def test_a_place_is_cloned(site: Site, consumed: str, admin: AdminClient) -> None:
     admin.offsets.reset("workers", "work", 3)
     site.post("/new/group", name="heirs", **FIELDS)
-    assert "heirs is now where workers is" in site.post("/groups/workers/clone", topic="work", target="heirs")
+    assert "Offsets of workers in work were cloned to heirs" in site.post(
+        "/groups/workers/clone", topic="work", target="heirs"
+    )
     assert admin.offsets.get("heirs", "work").popitem()[1] == 3
     assert "nothing to clone" in site.post("/groups/born-too-late/clone", 400, topic="work", target="heirs")
 
 
 def test_members_and_what_each_has(site: Site, online: PushConsumer) -> None:
     shown = site.get("/groups/watchers")
-    assert "No consumer of the group" not in shown
+    assert "No consumer is connected" not in shown
     link = shown.split('href="/groups/watchers/members/')[1].split('"')[0]
     inside = site.get(f"/groups/watchers/members/{link}", stacks="1")
     assert "PROP_CONSUME_TYPE" in inside
-    assert "Stacks" in inside
+    assert "Stack traces" in inside
 
 
 def test_a_client_that_names_itself_as_it_likes(site: Site, producer: Producer, admin: AdminClient) -> None:

@@ -58,8 +58,8 @@ def test_runs_and_their_reports(ran: Site) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"kind": "query"}, "An archive or a report"), ({"kind": "report", "name": "../x"}, "Name: letters"),
-        ({"kind": "report", "name": "x", "source": "/etc"}, "Source: one of the stores"),
+        ({"kind": "query"}, "Choose an archive or a report"), ({"kind": "report", "name": "../x"}, "Name: use letters"),
+        ({"kind": "report", "name": "x", "source": "/etc"}, "Source: choose one of the listed stores"),
         ({"kind": "report", "name": "x", "topics": "a b!"}, "Topics: the topic"),
         ({"kind": "report", "name": "x", "topics": "not-there"}, "Topics: the cluster has no not-there"),
         ({"kind": "report", "name": "x", "topics": "", "groups": "a!"}, "Groups: the group"),

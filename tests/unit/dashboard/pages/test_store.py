@@ -31,7 +31,7 @@ def test_what_brokers_tell_and_files_on_this_machine(stored: Site) -> None:
     shown = stored.get("/store")
     assert "<dt>Dispatch behind</dt><dd><span>0 B" in shown
     assert '<th scope="row">commitlog</th><td class="n">' in shown
-    assert "There is no store here." in shown
+    assert "There is no store in this folder." in shown
 
 
 def test_verify_is_a_job_with_a_result(stored: Site) -> None:
@@ -41,7 +41,7 @@ def test_verify_is_a_job_with_a_result(stored: Site) -> None:
     deadline = time.monotonic() + 60
     while job.is_running and time.monotonic() < deadline:
         stored.get(f"/jobs/{job.name}")
-    assert "Nothing is wrong with it." in stored.get(f"/jobs/{job.name}")
+    assert "No problems found." in stored.get(f"/jobs/{job.name}")
     assert stored.changes[0][0] == "store verify"
     assert "done" in stored.get("/store")
 

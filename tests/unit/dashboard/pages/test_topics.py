@@ -12,14 +12,14 @@ FIELDS = {"write_queues": "4", "read_queues": "4", "readable": "on", "writable":
 
 
 def test_a_topic_is_made_changed_and_deleted(site: Site, admin: AdminClient, producer: Producer) -> None:
-    assert "Topic life is on broker-a." in site.post("/new/topic", name="life", **FIELDS)
+    assert "Topic life was created on broker-a." in site.post("/new/topic", name="life", **FIELDS)
     producer.send(Message("life", b"one"))
     shown = site.get("/topics/life")
     assert "read and write" in shown
     assert "broker-a:3" in shown
     assert "72 h" in shown or " h<" in shown, "how long messages are kept"
     changed = FIELDS | {"write_queues": "6", "read_queues": "6", "writable": ""}
-    assert "Topic life is on broker-a." in site.post("/topics/life/change", **changed)
+    assert "Topic life was changed on broker-a." in site.post("/topics/life/change", **changed)
     config = admin.topics.config("life")["broker-a"]
     assert (config.write_queue_nums, config.perm) == (6, 4)
     assert "1 message in 6 queues will be deleted" in site.get("/topics/life/delete")

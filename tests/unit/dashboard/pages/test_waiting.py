@@ -62,7 +62,7 @@ def test_pop_in_flight(site: Site, producer: Producer, console_cluster: Embedded
 
 
 def test_check_again_wants_a_message_that_is_there(site: Site) -> None:
-    assert "Offset: a whole number" in site.post("/waiting/check", 400, broker="broker-a", offset="-9")
+    assert "Offset: expected a whole number" in site.post("/waiting/check", 400, broker="broker-a", offset="-9")
 
 
 def test_nobody_who_tells_is_not_nothing_that_waits(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

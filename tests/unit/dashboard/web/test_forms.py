@@ -21,16 +21,16 @@ def test_fields() -> None:
 
 
 def test_what_cannot_be_used_is_named() -> None:
-    with pytest.raises(BadForm, match="Number: a whole number from 1 to 11"):
+    with pytest.raises(BadForm, match="Number: expected a whole number from 1 to 11"):
         FORM.number("number", "Number", 1, 11)
-    with pytest.raises(BadForm, match="Bad: a whole number"):
+    with pytest.raises(BadForm, match="Bad: expected a whole number"):
         FORM.number("bad", "Bad", 1, 11)
     for text in ("0" * 20 + "9" * 30, "9" * 5000):
-        with pytest.raises(BadForm, match="Long: a whole number"):
+        with pytest.raises(BadForm, match="Long: expected a whole number"):
             WebForm({"long": [text]}).number("long", "Long", 0, 2**62)
-    with pytest.raises(BadForm, match="Bad: a date"):
+    with pytest.raises(BadForm, match="Bad: expected a date"):
         FORM.moment("bad", "Bad")
-    with pytest.raises(BadForm, match="Name: please"):
+    with pytest.raises(BadForm, match="Name: this field is required"):
         FORM.needed("none", "Name")
 
 
