@@ -94,7 +94,7 @@ def test_a_form_with_another_token_changes_nothing(visitor: Tab) -> None:
     visitor.open("/topics?q=forged")
     assert "No topic has" in visitor.text()
     visitor.open("/access")
-    assert "refused: This form was not sent" in visitor.text(), "the refusal is on record"
+    assert "refused: This form does not carry" in visitor.text(), "the refusal is on record"
 
 
 def test_a_form_of_another_site_comes_without_the_session(visitor: Tab, home: str) -> None:

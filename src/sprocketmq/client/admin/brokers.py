@@ -75,14 +75,6 @@ class BrokerStatus:
         return float(parts[0]) if parts else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _ConsumeStats:
-    """What a broker tells of its groups: their sum, and each as it came."""
-
-    total: int
-    groups: dict[str, Any]
-
-
 class Brokers:
     def __init__(self, core: AdminCore) -> None:
         self._core = core
@@ -138,28 +130,17 @@ class Brokers:
         return await self._core.fetch(EpochEntryCache, address, RequestCode.GET_BROKER_EPOCH_CACHE)
 
     async def behind(self, broker: str) -> int:
-        """How many messages the groups that `groups.names` tells have not consumed, all together.
-
-        The broker's sum counts its own groups as well: what they have not consumed is taken off. The rest of its
-        answer is as long as it has groups and queues, and stays as it came.
-        """
-        told = await self._consume_stats(broker)
-        others = (group for group in told.groups if is_system_group(group) or not self._core.inside([group]))
-        return told.total - sum(_diff(told.groups[group]) for group in others)
+        """How many messages the groups that `groups.names` tells have not consumed, all together."""
+        return sum((await self.lags(broker)).values())
 
     async def lags(self, broker: str) -> dict[str, int]:
-        """How many messages each of those groups has not consumed; one that has committed nothing is left out."""
-        told = await self._consume_stats(broker)
-        users = {group: stats for group, stats in told.groups.items() if not is_system_group(group)}
-        return {name: _diff(stats) for group, stats in users.items() for name in self._core.inside([group])}
-
-    async def _consume_stats(self, broker: str) -> _ConsumeStats:
+        """The same for each of them; a group that has committed no offset is left out."""
         header = headers.group.GetConsumeStatsInBrokerHeader(is_order=False)
         address = await self._core.master(broker)
         answer = await self._core.call(address, RequestCode.GET_BROKER_CONSUME_STATS, header)
-        told = java_json.loads(answer.body)
-        by_group = {group: stats for each in told.get("consumeStatsList") or () for group, stats in each.items()}
-        return _ConsumeStats(int(told.get("totalDiff") or 0), by_group)
+        told = java_json.loads(answer.body).get("consumeStatsList") or ()
+        users = {group: stats for each in told for group, stats in each.items() if not is_system_group(group)}
+        return {name: _diff(stats) for group, stats in users.items() for name in self._core.inside([group])}
 
     async def timers(self, broker: str) -> dict[str, int]:
         """How many messages of each topic wait for their time. Not known to RocketMQ 4."""

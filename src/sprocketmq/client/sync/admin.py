@@ -116,6 +116,7 @@ class Brokers(AdminNoun[AsyncBrokers]):
     replication = part(AsyncBrokers.replication)
     epochs = part(AsyncBrokers.epochs)
     behind = part(AsyncBrokers.behind)
+    lags = part(AsyncBrokers.lags)
     timers = part(AsyncBrokers.timers)
     wipe_write_perm = part(AsyncBrokers.wipe_write_perm)
     add_write_perm = part(AsyncBrokers.add_write_perm)

@@ -10,7 +10,7 @@ from sprocketmq.client.admin.groups import Progress
 from sprocketmq.client.errors import Refused
 from sprocketmq.codes import ResponseCode
 from sprocketmq.dashboard.cluster import topics
-from sprocketmq.dashboard.cluster.view import ClusterView
+from sprocketmq.dashboard.cluster.view import ClusterView, GroupLags
 from sprocketmq.errors import SprocketError
 from sprocketmq.protocol.bodies.connections import ConsumerConnection
 from sprocketmq.protocol.names import is_retry_topic
@@ -64,15 +64,8 @@ async def names(view: ClusterView) -> list[str]:
 
 async def by_lag(view: ClusterView) -> list[str]:
     """All of them, the one with the most messages to consume first; those of equal lag by name."""
-    found = await names(view)
-    told = await view.snapshots.get("lags", max(_LAG_S, _PART * view.lag_took), lambda: _lags(view))
-    return sorted(found, key=lambda name: (-told[name], name))
-
-
-async def _lags(view: ClusterView) -> Counter[str]:
-    answers = await view.each((await view.masters()).values(), view.admin.brokers.lags)
-    told = (answer for answer in answers.values() if not isinstance(answer, SprocketError))
-    return sum(map(Counter, told), Counter[str]())
+    found, told = await names(view), await _lags(view)
+    return sorted(found, key=lambda name: (-told.by_group[name], name))
 
 
 async def figures(view: ClusterView, group: str) -> GroupFigures:
@@ -123,26 +116,25 @@ async def _progress(view: ClusterView, group: str) -> Progress:
 
 
 async def total_lag(view: ClusterView) -> int | None:
-    """Of all groups; None when a broker does not tell, or not soon: the page does not wait for it.
-
-    It costs a broker more than other questions, so that it is asked the less often the longer it took.
-    """
-    asked = view.snapshots.get("lag", max(_LAG_S, _PART * view.lag_took), lambda: _total_lag(view))
+    """Of all groups; None when a broker does not tell, or not soon: the page does not wait for it."""
     try:
         async with asyncio.timeout(_SOON_S):
-            return await asked
+            told = await _lags(view)
     except TimeoutError:
-        return view.lag
+        told = view.lags
+    return told.by_group.total() if told.is_complete else None
 
 
-async def _total_lag(view: ClusterView) -> int | None:
+async def _lags(view: ClusterView) -> GroupLags:
+    """It costs a broker more than other questions, so that it is asked the less often the longer it took."""
+    return await view.snapshots.get("lags", max(_LAG_S, _PART * view.lags.took), lambda: _ask_for_lags(view))
+
+
+async def _ask_for_lags(view: ClusterView) -> GroupLags:
     loop = asyncio.get_running_loop()
     began = loop.time()
-    answers = await view.each((await view.masters()).values(), view.admin.brokers.behind)
-    total = 0
-    for answer in answers.values():
-        if isinstance(answer, SprocketError):
-            return None
-        total += answer
-    view.lag, view.lag_took = total, loop.time() - began
-    return total
+    answers = (await view.each((await view.masters()).values(), view.admin.brokers.lags)).values()
+    told = [answer for answer in answers if not isinstance(answer, SprocketError)]
+    by_group = sum(map(Counter, told), Counter[str]())
+    view.lags = GroupLags(by_group, len(told) == len(answers), loop.time() - began)
+    return view.lags

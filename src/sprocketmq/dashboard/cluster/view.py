@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from sprocketmq.client.admin import AdminClient
@@ -26,6 +28,16 @@ _AT_ONCE = 24
 _CLUSTER_S = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class GroupLags:
+    """How many messages each group had not consumed when that was last asked, and how many seconds the answer took."""
+
+    by_group: Counter[str] = field(default_factory=Counter)
+    #: Whether every broker told.
+    is_complete: bool = False
+    took: float = 0.0
+
+
 class ClusterView:
     def __init__(self, options: ClientOptions) -> None:
         self.options = options
@@ -33,9 +45,7 @@ class ClusterView:
         self.snapshots = Snapshots()
         self.history = LagHistory()
         self.lost = LostBrokers()
-        #: How far all groups were behind when that was last asked, and how many seconds the answer took.
-        self.lag: int | None = None
-        self.lag_took = 0.0
+        self.lags = GroupLags()
         self._producer: Producer | None = None
         self._starting = asyncio.Lock()
 

@@ -30,7 +30,7 @@ def test_the_lag_of_all_groups_is_asked_for_when_all_else_is_answered(
 
     admin = site.console.open_view.admin
     for name, part, method in (
-        ("groups", admin.groups, "names"), ("topics", admin.topics, "names"), ("lag", admin.brokers, "behind"),
+        ("groups", admin.groups, "names"), ("topics", admin.topics, "names"), ("lag", admin.brokers, "lags"),
     ):  # fmt: skip
         monkeypatch.setattr(type(part), method, noted(name, getattr(type(part), method)))
     site.get("/")
