@@ -83,13 +83,16 @@ def fault_of(mention: str) -> str | None:
     """What is wrong with the names in a mention; it need not be a whole command."""
     context = click.Context(main, info_name="sprocket")
     here: click.Command = main
-    words = _SYNOPSIS.sub(" ", mention.split(" -- ")[0]).split()
+    words = _SYNOPSIS.sub(" ", mention.split(" -- ")[0]).removesuffix("&").split()
     while words and isinstance(here, click.Group) and not words[0].startswith("-"):
         names = words.pop(0)
         found = [here.get_command(context, name) for name in names.split("|")]
         if None in found and not names.isupper():
             return f"no command {names}"
         here = next((each for each in found if each is not None), here)
+    takes_words = isinstance(here, click.Group) or any(isinstance(each, click.Argument) for each in here.params)
+    if words and not words[0].startswith("-") and not takes_words:
+        return f"no argument {words[0]}"
     known = {name for option in here.get_params(context) for name in [*option.opts, *option.secondary_opts]}
     wrong = [word for word in words if re.fullmatch(r"--[a-z][a-z-]*(=.*)?", word) and word.split("=")[0] not in known]
     return f"no option {wrong[0]}" if wrong else None
@@ -118,5 +121,6 @@ def test_a_wrong_command_would_be_seen() -> None:
     assert next(words[:2] for words in printed("docs/broker.md")) == ["broker", "-c"], "a fence without a language"
     assert fault_of("topic list --nope") == "no option --nope"
     assert fault_of("topic lost") == "no command lost"
+    assert fault_of("topic list orders") == "no argument orders"
     assert fault_of("broker --nope x") == "no option --nope"
     assert fault_of("user|acl list") is None
