@@ -29,7 +29,7 @@ class BrokerConfig(AuthConfig):
     broker_cluster_name: str = setting("brokerClusterName", "DefaultCluster", "Cluster this broker belongs to.")
     broker_id: int = setting("brokerId", 0, "0 is the master; a slave's is above 0.", low=-1)
     broker_role: BrokerRole = setting("brokerRole", BrokerRole.ASYNC_MASTER, "Master or slave, and how it replicates.")
-    broker_ip1: str = setting("brokerIP1", "", "Address that clients are told; empty is this machine's first.")
+    broker_ip1: str = setting("brokerIP1", "", "Address that clients are told; empty is that of the default route.")
     broker_ip2: str = setting("brokerIP2", "", "Address that slaves are told; empty is brokerIP1.")
     listen_port: int = setting("listenPort", 10911, "Port to listen on; 0 takes a free one.", low=0, high=65535)
     vip_channel_enable: bool = setting(
