@@ -83,7 +83,7 @@ def test_a_report_from_its_form_to_its_page(
         expect(page.locator("main progress")).to_be_visible()
         assert visitor.layout_faults() == []
         expect(ended(page), visitor.text()).to_have_text("done")
-        expect(page.locator("main tr", has_text="topics")).to_contain_text("1 rows")
+        expect(page.locator("main tr", has_text="topics")).to_contain_text("1 row")
         assert page.locator("main progress").count() == 0
         visitor.press("Open the report")
         page.wait_for_url(re.compile("/pipeline/reports/.*/index.html"))
@@ -128,7 +128,7 @@ def test_a_report_of_a_cluster_behind_tls_and_accounts(
             visitor.press("Start")
             visitor.page.wait_for_url(re.compile("/jobs/"))
             expect(ended(visitor.page), visitor.text()).to_have_text("done")
-            expect(visitor.page.locator("main tr", has_text="topics")).to_contain_text("1 rows")
+            expect(visitor.page.locator("main tr", has_text="topics")).to_contain_text("1 row")
 
 
 def _secured(certificates: Certificates, secret: str) -> dict[str, str]:
