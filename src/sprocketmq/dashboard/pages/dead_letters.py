@@ -8,18 +8,16 @@ from typing import Any
 import orjson
 from starlette.responses import Response, StreamingResponse
 
+from sprocketmq.client.errors import ClientError
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.dashboard.cluster import browse, dead_letters
 from sprocketmq.dashboard.draw.body import row_of
 from sprocketmq.dashboard.web.forms import BadForm
-from sprocketmq.dashboard.web.page_guard import Handler
+from sprocketmq.dashboard.web.page_guard import Handler, verdict
 from sprocketmq.dashboard.web.paging import page_of
 from sprocketmq.dashboard.web.render import counted, path_part
 from sprocketmq.dashboard.web.visit import Visit
 from sprocketmq.errors import BodyError
-
-#: As many letters go back by one click; who has more clicks again, or uses `sprocket dlq`.
-MOST_AT_ONCE = 10_000
 
 
 async def listing(visit: Visit) -> Response:
@@ -78,9 +76,7 @@ async def ask_resend(visit: Visit) -> Response:
     count = (await dead_letters.of(visit.view, group)).count if everything else len(places)
     if not count:
         raise BadForm("No dead letter was selected.")
-    return visit.render(
-        "letters_resend.html", group=group, count=count, places=[] if everything else places, most=MOST_AT_ONCE
-    )
+    return visit.render("letters_resend.html", group=group, count=count, places=[] if everything else places)
 
 
 async def resend(visit: Visit) -> Response:
@@ -90,17 +86,19 @@ async def resend(visit: Visit) -> Response:
         letters = dead_letters.every(visit.view, await dead_letters.of(visit.view, group))
     else:
         letters = dead_letters.chosen(visit.view, group, form.all("letter"))
-    sent = 0
+    sent, failure = 0, None
     try:
         async for message in letters:
             await visit.view.admin.messages.give_back(group, message)
             sent += 1
-            if sent >= MOST_AT_ONCE:
-                break
-    finally:
-        if sent:  # also those that went before a failure
-            visit.changed("letters resend", f"{sent} of {group}")
+    except ClientError as error:
+        failure = error
+    if sent:  # also those that went before a failure
+        visit.changed("letters resend", f"{sent} of {group}")
     said = f"{counted(sent, 'message')} {'was' if sent == 1 else 'were'} resent to {group}."
+    if failure is not None:
+        status, why = verdict(failure)
+        return visit.render("error.html", status, status=status, text=f"{said} Then it failed: {why}")
     return visit.see(f"/letters/{path_part(group)}", said)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
@@ -18,6 +19,9 @@ from sprocketmq.client.errors import Unreachable
 from sprocketmq.client.sync import Producer, PushConsumer
 from sprocketmq.client.sync.admin import AdminClient
 from sprocketmq.codes import RequestCode
+from sprocketmq.dashboard.cluster import dead_letters
+from sprocketmq.dashboard.cluster.dead_letters import Letters, every
+from sprocketmq.dashboard.cluster.view import ClusterView
 from sprocketmq.testing import EmbeddedCluster
 
 
@@ -103,5 +107,24 @@ def test_letters_that_went_before_a_failure_are_on_record(
         await give_back(messages, group, message)
 
     monkeypatch.setattr(Messages, "give_back", until_the_broker_is_gone)
-    site.post("/letters/givers-up/resend", 503, which="all")
+    failed = site.post("/letters/givers-up/resend", 503, which="all")
+    assert "1 message was resent to givers-up. Then it failed: " in failed
     assert ("letters resend", "1 of givers-up") in site.changes[:2]
+
+
+def test_all_are_all_however_many(site: Site, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stay in their queue, so that a second click would begin with the first of them again."""
+    given: list[ReceivedMessage] = []
+
+    async def many(view: ClusterView, letters: Letters) -> AsyncIterator[ReceivedMessage]:
+        async for message in every(view, letters):
+            for _ in range(5_000):
+                yield message
+
+    async def give_back(_messages: Messages, _group: str, message: ReceivedMessage) -> None:
+        given.append(message)
+
+    monkeypatch.setattr(dead_letters, "every", many)
+    monkeypatch.setattr(Messages, "give_back", give_back)
+    assert "15,000 messages were resent to givers-up." in site.post("/letters/givers-up/resend", which="all")
+    assert len(given) == 15_000
