@@ -136,7 +136,7 @@ class Traffic:
             self.cost_ns += REFUSAL_NS
             self.abort(str(error))
             return
-        pending = len(self._decoder._pending)
+        pending = len(self._decoder._pending) + self._decoder._begun_bytes
         if pending == 0:
             self.frame_since = None
         elif commands or self.frame_since is None:

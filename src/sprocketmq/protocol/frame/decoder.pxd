@@ -6,7 +6,7 @@ from sprocketmq.hot.octets cimport blank, cut, i16, i32, is_ascii, put, put_i16,
 import cython
 
 
-cdef int _MAX_FIELDS, _MAX_NAME
+cdef int _MAX_FIELDS, _MAX_NAME, _LONG_BYTES
 
 
 cdef class FrameDecoder:
@@ -14,6 +14,10 @@ cdef class FrameDecoder:
     cdef Py_ssize_t _max_header
     cdef Py_ssize_t _wanted
     cdef bytearray _pending
+    cdef Command _begun
+    cdef object _body
+    cdef Py_ssize_t _begun_bytes
+    cdef Py_ssize_t _missing
     cdef readonly str failure
     cdef readonly str passed_limit
 
@@ -22,6 +26,12 @@ cdef class FrameDecoder:
 
     @cython.locals(have=Py_ssize_t, used=Py_ssize_t)
     cdef void _feed(self, bytes data, list commands) except *
+
+    @cython.locals(header_end=Py_ssize_t)
+    cdef void _begin(self, const unsigned char* p, Py_ssize_t have) except *
+
+    @cython.locals(have=Py_ssize_t, missing=Py_ssize_t, command=Command)
+    cdef bytes _go_on(self, bytes data, list commands)
 
     @cython.locals(at=Py_ssize_t, length=Py_ssize_t)
     cdef Py_ssize_t _decode(self, const unsigned char* p, Py_ssize_t have, list commands) except -1

@@ -16,6 +16,8 @@ its frame is: what a Command decodes later cannot fail.
 
 from __future__ import annotations
 
+from io import BytesIO
+
 try:
     import cython
 except ImportError:
@@ -36,6 +38,9 @@ MAX_HEADER_BYTES = 1024 * 1024  # far above any real one; servers take less of t
 #: Real requests have thirty fields at most, and names of thirty letters.
 _MAX_FIELDS, _MAX_NAME = MAX_EXT_FIELDS, MAX_EXT_NAME
 
+#: A body of which more is missing is long: it is gathered where it stays.
+_LONG_BYTES = 64 * 1024
+
 JSON = 0
 ROCKETMQ = 1
 FIXED_BYTES = 21  # a binary header without remark and ext fields
@@ -47,6 +52,9 @@ class FrameDecoder:
     Memory follows what has arrived, never what a length field announces. Whole commands in front of damage are given
     first, and `failure` says what came behind them; from then on every feed raises it, for there is no way to find the
     next frame.
+
+    A long body is not gathered in one place and copied to another when it is whole: for one of 8 MiB that would take
+    several milliseconds at once, most of them for fresh pages. A BytesIO grows where it is, and gives its bytes away.
     """
 
     def __init__(self, max_bytes: int = MAX_FRAME_BYTES, max_header: int = MAX_HEADER_BYTES) -> None:
@@ -54,6 +62,10 @@ class FrameDecoder:
         self._max_header = max_header
         self._pending = bytearray()
         self._wanted = 0
+        #: A command whose long body is on its way, what has come of its frame, and what is missing.
+        self._begun: Command | None = None
+        self._body = BytesIO()
+        self._begun_bytes = self._missing = 0
         self.failure: str | None = None
         #: Which limit the failure is about, if any: "frames" or "headers".
         self.passed_limit = ""
@@ -61,11 +73,13 @@ class FrameDecoder:
     @property
     def pending(self) -> int:
         """Bytes of a frame that has begun and is not whole yet."""
-        return len(self._pending)
+        return len(self._pending) + self._begun_bytes
 
     def drop(self) -> None:
         """Forget the frame that has begun; nothing is read any more."""
         self._pending = bytearray()
+        self._begun, self._body = None, BytesIO()
+        self._begun_bytes = self._missing = 0
         self.failure = "dropped"
 
     def feed(self, data: bytes) -> list[Command]:
@@ -81,17 +95,48 @@ class FrameDecoder:
         return commands
 
     def _feed(self, data: bytes, commands: list[Command]) -> None:
+        if self._missing:
+            data = self._go_on(data, commands)
         have = len(data)
         if not self._pending:
             used = self._decode(data, have, commands)
             if used < have:
                 self._pending += data[used:]
+        else:
+            self._pending += data
+            have = len(self._pending)
+            if have >= self._wanted:  # a frame that comes in small pieces is not looked at again for each of them
+                used = self._decode(self._pending, have, commands)
+                del self._pending[:used]
+        if self._wanted - len(self._pending) > _LONG_BYTES:
+            self._begin(self._pending, len(self._pending))
+
+    def _begin(self, p: Octets, have: int) -> None:
+        """Take the header of a frame with a long body, when it is there, and have the body go to its own place."""
+        header_end = 8 + (i32(p, 4) & 0xFFFFFF) if have >= 8 else have + 1
+        if have < header_end or self._wanted - header_end <= _LONG_BYTES:
             return
-        self._pending += data
-        have = len(self._pending)
-        if have >= self._wanted:  # a frame that comes in small pieces is not looked at again for each of them
-            used = self._decode(self._pending, have, commands)
-            del self._pending[:used]
+        self._begun = decode_at(p, 4, header_end)
+        self._body.write(cut(p, header_end, have))
+        self._begun_bytes, self._missing = have, self._wanted - have
+        self._pending = bytearray()
+
+    def _go_on(self, data: bytes, commands: list[Command]) -> bytes:
+        """What of `data` is behind the long body."""
+        have, missing = len(data), self._missing
+        if have < missing:
+            self._body.write(data)
+            self._begun_bytes += have
+            self._missing -= have
+            return b""
+        self._body.write(data if have == missing else data[:missing])
+        command = self._begun
+        if command is not None:
+            command.body = self._body.getvalue()
+            commands.append(command)
+        self._begun, self._body = None, BytesIO()
+        self._begun_bytes = self._missing = 0
+        return data[missing:]
 
     def _decode(self, p: Octets, have: int, commands: list[Command]) -> int:
         """Appends the whole frames of p[:have]; returns where the rest begins and notes how much it still wants."""

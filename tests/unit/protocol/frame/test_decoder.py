@@ -251,6 +251,45 @@ def test_a_large_frame_in_tiny_pieces_takes_little_more_than_itself() -> None:
     assert decoder.pending == 0
 
 
+@pytest.mark.parametrize("step", [1000, 65_536, 99_991, 200_064])
+@pytest.mark.parametrize("serialize_type", SerializeType)
+def test_a_long_body_comes_in_any_pieces(step: int, serialize_type: SerializeType) -> None:
+    bodies = [bytes(range(256)) * 782, b"", b"short", b"x" * 131_073, b"last"]
+    commands = [
+        Command(number, opaque=number, ext_fields={"a": "b"}, body=body, serialize_type=serialize_type)
+        for number, body in enumerate(bodies)
+    ]
+    data = b"".join(map(encode_frame, commands))
+    decoder, found, taken = FrameDecoder(), [], 0
+    for at in range(0, len(data), step):
+        some = decoder.feed(data[at : at + step])
+        taken += sum(len(encode_frame(command)) for command in some)
+        assert decoder.pending == min(at + step, len(data)) - taken
+        found += some
+    assert [fields(command) for command in found] == [fields(command) for command in commands]
+    assert {type(command.body) for command in found} == {bytes}
+
+
+def test_a_long_body_is_not_copied_when_it_is_whole() -> None:
+    data = frame(b'{"code":1}', bytes(8 << 20))
+    decoder, half = FrameDecoder(), len(data) // 2
+    tracemalloc.start()
+    decoder.feed(data[:half])
+    decoder.feed(data[half:-1])
+    tracemalloc.reset_peak()
+    (command,) = decoder.feed(data[-1:])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(command.body) == 8 << 20
+    assert peak < 1.5 * len(data)
+
+
+def test_damage_is_seen_before_a_long_body_has_come() -> None:
+    damaged = frame(b'{"code":"no number"}', bytes(1 << 20))
+    with pytest.raises(FrameError):
+        FrameDecoder().feed(damaged[:100])
+
+
 def test_what_no_length_field_can_hold_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="ext key"):
         encode_frame(Command(1, ext_fields={"k" * 40_000: "v"}, serialize_type=SerializeType.ROCKETMQ))
