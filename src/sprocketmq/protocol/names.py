@@ -114,6 +114,11 @@ def retry_topic(group: str) -> str:
     return RETRY_PREFIX + group
 
 
+def group_of_retries(topic: str) -> str:
+    """The group of a retry topic; a `+`, which no group has in its name, stands before the topic that POP popped."""
+    return topic.removeprefix(RETRY_PREFIX).partition("+")[0]
+
+
 def dlq_topic(group: str) -> str:
     return DLQ_PREFIX + group
 

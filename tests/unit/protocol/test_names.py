@@ -32,6 +32,11 @@ def test_groups(name: str, good: bool) -> None:
     assert (group_fault(name) is None) is good
 
 
+def test_groups_of_retry_topics() -> None:
+    assert names.group_of_retries("%RETRY%G") == "G"
+    assert names.group_of_retries("%RETRY%G+T") == "G"
+
+
 def test_a_fault_says_what_it_is() -> None:
     assert topic_fault("") == "the topic is blank"
     assert topic_fault("T" * 128) == "the topic has 128 characters, more than 127"

@@ -28,7 +28,7 @@ from sprocketmq.protocol.bodies.pop import (
     SetMessageRequestModeRequestBody,
 )
 from sprocketmq.protocol.bodies.topic import CreateTopicListRequestBody
-from sprocketmq.protocol.names import RETRY_PREFIX, pop_retry_topic
+from sprocketmq.protocol.names import RETRY_PREFIX, group_of_retries, is_retry_topic, pop_retry_topic
 from sprocketmq.remoting.turns import each
 
 #: By type, the names that a body has been found to hold; in its order, each once.
@@ -79,10 +79,10 @@ def _popped_topic(topic: str, group: str) -> str:
 
 
 def _need(named: Named, name: str) -> Need:
-    if named.type is ResourceType.TOPIC and name.startswith(RETRY_PREFIX) and not named.literal:
+    if named.type is ResourceType.TOPIC and is_retry_topic(name) and not named.literal:
         # Whoever writes there is a consumer that gives a message back.
         actions = (Action.SUB,) if named.actions == (Action.PUB,) else named.actions
-        return Need(ResourceType.GROUP, name.removeprefix(RETRY_PREFIX), actions)
+        return Need(ResourceType.GROUP, group_of_retries(name), actions)
     if named.type is ResourceType.GROUP:
         name = name.removeprefix(RETRY_PREFIX)
     return Need(named.type, name, named.actions)

@@ -216,7 +216,7 @@ class TopicProcessors:
 
 def _config_in(header: CreateTopicRequestHeader) -> TopicConfig:
     return TopicConfig(
-        topic_name=header.topic.strip(),
+        topic_name=header.topic,
         read_queue_nums=header.read_queue_nums,
         write_queue_nums=header.write_queue_nums,
         perm=header.perm,

@@ -84,7 +84,7 @@ class Retries:
         request = message.request
         if request is None or not names.is_retry_topic(message.topic):
             return
-        group = self._group(group_of(message.topic), message.peer)
+        group = self._group(names.group_of_retries(message.topic), message.peer)
         limit = group.retry_max_times
         if message.client_version >= _SENDS_MAX_TIMES and request.max_reconsume_times is not None:
             limit = request.max_reconsume_times
@@ -156,11 +156,6 @@ class Retries:
         if group is None:
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"no group {name}")
         return group
-
-
-def group_of(retry_topic: str) -> str:
-    """The group of a retry topic; those of POP with a `+` name a topic behind it."""
-    return retry_topic.removeprefix(names.RETRY_PREFIX).partition("+")[0]
 
 
 def delay_of(policy: GroupRetryPolicy, tries: int, delay_level: int) -> dict[str, str]:

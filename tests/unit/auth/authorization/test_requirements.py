@@ -115,6 +115,7 @@ def test_a_missing_name_is_no_open_door() -> None:
         ("%RETRY%g_t", "h", {"Group:h", "Group:g_t"}),
         ("%RETRY%g", "g", {"Group:g"}),
         ("%RETRY%g_", "g", {"Group:g", "Topic:"}),
+        ("%RETRY%g+t", "h", {"Group:h", "Group:g"}),
         ("%RETRY%_t", "", {"Group:", "Group:_t"}),
     ],
 )
@@ -130,4 +131,5 @@ def test_the_stored_record_s_topic() -> None:
     view, end = REQUESTS[RequestCode.VIEW_MESSAGE_BY_ID], REQUESTS[RequestCode.END_TRANSACTION]
     assert str(stored_need(view, "orders")) == "Topic:orders"
     assert str(stored_need(view, "%RETRY%g")) == "Group:g"
+    assert str(stored_need(view, "%RETRY%g+t")) == "Group:g"
     assert stored_need(end, "orders").actions == (Action.PUB,)

@@ -55,6 +55,7 @@ async def test_all_topics(caller: Caller) -> None:
     [
         ("", {}, "blank"),
         ("a b", {}, "characters"),
+        (" orders", {}, "characters"),
         ("x" * 128, {}, "128"),
         ("SCHEDULE_TOPIC_XXXX", {}, "system"),
         ("TBW102", {}, "system"),

@@ -7,7 +7,7 @@ from tests.unit.broker.conftest import StartBroker
 from tests.unit.broker.support import Caller, FakeClock, fields
 
 from sprocketmq.broker.broker import Broker
-from sprocketmq.broker.retry.consumer_retry import delay_of, group_of
+from sprocketmq.broker.retry.consumer_retry import delay_of
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.bodies.group import (
     CustomizedRetryPolicy,
@@ -153,8 +153,3 @@ def test_delays_by_policy() -> None:
     assert [delay_of(own, tries, 0)["TIMER_DELAY_MS"] for tries in range(3)] == ["3", "4", "4"]
     assert delay_of(own, 0, 7) == {"DELAY": "7"}
     assert delay_of(GroupRetryPolicy(), 4, 0) == {"DELAY": "7"}
-
-
-def test_groups_of_retry_topics() -> None:
-    assert group_of("%RETRY%G") == "G"
-    assert group_of("%RETRY%G+T") == "G"
