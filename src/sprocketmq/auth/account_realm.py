@@ -51,7 +51,7 @@ class AccountRealm:
         if not user.is_enabled:
             raise _refused(f"User:{shown(name)} is disabled.")
         return Session(
-            guard, access_key, SigningKey(user.password), user, address,
+            guard, access_key, SigningKey(user.password), user, address, name=name,
             may_all=user.is_super, strict=user.strict and not by_certificate, unsigned=bool(by_certificate),
             inner=name == self._inner_key,
         )  # fmt: skip

@@ -268,6 +268,9 @@ def test_a_certificate_as_a_user() -> None:
     assert answer(guard, Command(RequestCode.AUTH_LIST_USER), at) == "username cannot be null."
     guard = Guard(AccountRealm(made, trusts_certificates=True), "c")
     assert answer(guard, Command(RequestCode.AUTH_LIST_USER), at) is None
+    assert at.session.name == "root"  # as the audit tells it
+    at.certificate_name, at.session = "app", None
+    assert "User:app has no permission" in str(answer(guard, Command(RequestCode.AUTH_LIST_USER), at))
     at.certificate_name, at.session = "nobody", None
     assert answer(guard, Command(RequestCode.AUTH_LIST_USER), at) == "User:nobody is not found."
     assert answer(guard, send("orders"), at) is None  # a key that is given counts

@@ -10,6 +10,7 @@ cdef class Session:
     cdef readonly bytes access_key
     cdef readonly SigningKey key
     cdef readonly object account
+    cdef readonly str name
     cdef readonly str address
     cdef readonly int generation
     cdef readonly bint may_all

@@ -21,6 +21,7 @@ class Session:
     access_key   as it stands in requests
     key          what its signatures are checked with
     account      the user or the account behind it, as its realm has it
+    name         whom the audit and refusals speak of, where that is not the access key: the user of a certificate
     address      the peer's, as policies and remarks speak of it
     may_all      no policy is asked: a super user, or an account that the realm lets do everything
     unsigned     its requests need no signature: a white list names its address
@@ -30,12 +31,13 @@ class Session:
 
     def __init__(
         self, guard: Any, access_key: bytes, key: SigningKey | None, account: Any, address: str, *,
-        may_all: bool = False, unsigned: bool = False, strict: bool = False, inner: bool = False,
+        name: str = "", may_all: bool = False, unsigned: bool = False, strict: bool = False, inner: bool = False,
     ) -> None:  # fmt: skip
         self.guard = guard
         self.access_key = access_key
         self.key = key
         self.account = account
+        self.name = name or access_key.decode("utf-8", "replace")
         self.address = address
         self.generation: int = guard.generation
         self.may_all = may_all
@@ -45,10 +47,6 @@ class Session:
         #: What it was allowed last, which is most often what it asks for next.
         self.last = b""
         self._allowed: set[bytes] = set()
-
-    @property
-    def name(self) -> str:
-        return self.access_key.decode("utf-8", "replace")
 
     def has(self, what: bytes) -> bool:
         if what not in self._allowed:
