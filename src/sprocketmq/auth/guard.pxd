@@ -7,7 +7,7 @@ from sprocketmq.remoting.traffic cimport Traffic
 
 import cython
 
-cdef int _RESPONSE
+cdef int _RESPONSE, _SHORT_BODY
 
 
 cdef class Guard(Authority):
