@@ -112,19 +112,19 @@ class RouteProcessors:
 
     def unregister_broker(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(UnRegisterBrokerRequestHeader, request.ext_fields)
-        self._refuse_other(connection, header.cluster_name, header.broker_addr)
+        self._refuse_other(connection, header.broker_addr)
         live = self._routes.unregister(header.cluster_name, header.broker_name, header.broker_addr)
         if live is not None:
             log_gone(live, "unregistered")
         return request.reply()
 
-    def _refuse_other(self, connection: Connection, cluster: str, address: str) -> None:
+    def _refuse_other(self, connection: Connection, address: str) -> None:
         """A broker takes back what it registered itself, over that connection or another one from its machine."""
-        live = self._routes.live(cluster, address)
-        session = None if live is None else live.session
-        if isinstance(session, Connection) and session.peer.host != connection.peer.host:
-            events.warning("not unregistered", address=address, by=session.peer, peer=connection.peer)
-            raise RequestRefused(ResponseCode.NO_PERMISSION, f"{address} was registered from another machine")
+        for live in self._routes.at(address):
+            session = live.session
+            if isinstance(session, Connection) and session.peer.host != connection.peer.host:
+                events.warning("not unregistered", address=address, by=session.peer, peer=connection.peer)
+                raise RequestRefused(ResponseCode.NO_PERMISSION, f"{address} was registered from another machine")
 
     def connection_closed(self, connection: Connection) -> None:
         for live in self._routes.session_closed(connection):

@@ -111,8 +111,9 @@ class RouteTable:
         live = self._live.get((cluster, address))
         return None if live is None else live.data_version
 
-    def live(self, cluster: str, address: str) -> LiveBroker | None:
-        return self._live.get((cluster, address))
+    def at(self, address: str) -> list[LiveBroker]:
+        """What was registered of this address, whatever its cluster."""
+        return [live for live in self._live.values() if live.address == address]
 
     def group(self, name: str) -> BrokerGroup | None:
         return self._groups.get(name)
