@@ -15,12 +15,16 @@ from tests.unit.broker.support import FakeClock, make_broker
 from tests.unit.remoting.wire import BarePeer
 
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.handlers.lookup import RAW_VIEW
 from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, RequestCode, ResponseCode, SerializeType
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
+from sprocketmq.protocol.record.record import Record, encode_record
 from sprocketmq.protocol.signing import with_signature
 
 ROOT, APP = ("root", "root-secret"), ("app", "app-secret")
+#: The body of a record begins so far behind the record.
+BODY_AT = 88
 REFUSED = int(ResponseCode.NO_PERMISSION)
 
 
@@ -42,9 +46,9 @@ def signed(code: int, fields: dict[str, str], body: bytes = b"", keys: tuple[str
     return Command(code, ext_fields=ext, body=body, **more)
 
 
-def send(name: str, keys: tuple[str, str] = APP, **more: str) -> Command:
+def send(name: str, keys: tuple[str, str] = APP, body: bytes = b"x", **more: str) -> Command:
     fields = {"a": "P", "b": name, "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "0", "h": "0", "i": "", **more}
-    return signed(RequestCode.SEND_MESSAGE_V2, fields, b"x", keys)
+    return signed(RequestCode.SEND_MESSAGE_V2, fields, body, keys)
 
 
 async def told(broker: Broker, *frames: Command | bytes) -> int | None:
@@ -75,6 +79,20 @@ async def test_nobody_has_a_message_sent_back_that_it_may_not_read(guarded: Brok
         before = guarded.store.log.max_offset
         assert await told(guarded, signed(RequestCode.CONSUMER_SEND_MSG_BACK, back)) == code
         assert (guarded.store.log.max_offset == before) is (code == REFUSED)
+
+
+async def test_nobody_reads_the_log_by_a_record_of_its_own_making(guarded: Broker) -> None:
+    """One that lies in a body, and says that its properties reach over the messages that come next."""
+    assert await told(guarded, send("my")) == 0
+    inside = guarded.store.log.max_offset + BODY_AT
+    forged = bytearray(encode_record(Record(topic="my", body=b"", commit_offset=inside, properties=b"p")))
+    forged[:4], forged[-3:] = (len(forged) + 299).to_bytes(4, "big"), (300).to_bytes(2, "big") + b"p"
+    assert await told(guarded, send("my", body=bytes(forged))) == 0
+    assert await told(guarded, send("theirs", ROOT, b"their secret" * 40)) == 0
+    assert guarded.store.reader.record_at(inside) is not None, "the forgery is a good one"
+    for keys, code in ((APP, ResponseCode.SYSTEM_ERROR), (ROOT, ResponseCode.SUCCESS)):
+        look = {"offset": str(inside), RAW_VIEW: "true"}  # as a slave asks, which compares logs
+        assert await told(guarded, signed(RequestCode.VIEW_MESSAGE_BY_ID, look, b"", keys)) == code
 
 
 @pytest.mark.parametrize("name", ["", " ", "APP", "app ", "\u00fc\U0001f600" * 60, "nobody"])
