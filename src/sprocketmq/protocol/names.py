@@ -50,6 +50,9 @@ CLOSED_TOPICS = frozenset(
 )
 """Topics that no client may send to, besides those with the system's prefix."""
 
+RESTING_TOPICS = frozenset({SCHEDULE_TOPIC, TIMER_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_CHECK_MAX_TOPIC})
+"""Topics in which messages of all others rest until they go to their own."""
+
 SYSTEM_TOPICS = CLOSED_TOPICS | {DEFAULT_TOPIC, BENCHMARK_TOPIC, TRACE_TOPIC, "CHECKPOINT_TOPIC"}
 """Topics that no administrator may create or delete."""
 

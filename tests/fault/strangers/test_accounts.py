@@ -14,9 +14,13 @@ from tests.unit.broker.static_topic.test_accounts import give
 from tests.unit.broker.support import FakeClock, make_broker
 from tests.unit.remoting.wire import BarePeer
 
+from sprocketmq.auth.authorization import resources
+from sprocketmq.auth.authorization.policies import PolicyEntry, PolicyType
+from sprocketmq.auth.authorization.resources import Action, Decision
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.handlers.lookup import RAW_VIEW
 from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, RequestCode, ResponseCode, SerializeType
+from sprocketmq.protocol import names
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.protocol.record.record import Record, encode_record
@@ -92,6 +96,25 @@ async def test_nobody_reads_the_log_by_a_record_of_its_own_making(guarded: Broke
     assert guarded.store.reader.record_at(inside) is not None, "the forgery is a good one"
     for keys, code in ((APP, ResponseCode.SYSTEM_ERROR), (ROOT, ResponseCode.SUCCESS)):
         look = {"offset": str(inside), RAW_VIEW: "true"}  # as a slave asks, which compares logs
+        assert await told(guarded, signed(RequestCode.VIEW_MESSAGE_BY_ID, look, b"", keys)) == code
+
+
+async def test_a_message_that_rests_is_of_the_topic_where_it_goes(guarded: Broker) -> None:
+    give(guarded, "wide", "Topic:*", "Group:*")
+    for name, keys in (("my", APP), ("theirs", ROOT)):
+        assert await told(guarded, send(name, keys, i="DELAY\x013\x02")) == 0
+    wide = ("wide", "wide-secret")
+    denied = PolicyEntry(resources.topic("theirs"), (Action.ALL,), Decision.DENY)
+    guarded.access.accounts.put_acl("wide", {PolicyType.CUSTOM: [denied]})
+    pull = {
+        "topic": names.SCHEDULE_TOPIC, "consumerGroup": "myg", "queueId": "2", "queueOffset": "0", "maxMsgNums": "32",
+        "sysFlag": "4", "commitOffset": "0", "suspendTimeoutMillis": "0", "subVersion": "0", "subscription": "*",
+    }  # fmt: skip
+    assert await told(guarded, signed(RequestCode.PULL_MESSAGE, pull, b"", wide)) == REFUSED
+    for number, (keys, code) in enumerate(((wide, 0), (wide, REFUSED), (APP, REFUSED))):
+        entry = guarded.store.reader.entry(names.SCHEDULE_TOPIC, 2, min(number, 1))
+        assert entry is not None
+        look = {"offset": str(entry.commit_offset)}
         assert await told(guarded, signed(RequestCode.VIEW_MESSAGE_BY_ID, look, b"", keys)) == code
 
 

@@ -4,6 +4,9 @@ An Acl has up to two policies, Custom and Default, each a list of entries. Of th
 an action, asked from an address, the most specific decides, and of equally specific ones a Deny; entries of Default
 count when no entry of Custom speaks. That is what RocketMQ documents. Its comparator contradicts itself, so that there
 the order of the list decides (`Deny Topic:orders` before `Allow Topic:*` allows orders); here it never does.
+
+What rests in a topic of the broker's own (delayed, timed, half messages) is of all other topics, those that are denied
+too. So `Topic:*` and `*` do not speak of who may read there: an entry must name the topic.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from enum import IntEnum
 
 from sprocketmq.auth.authorization import addresses
 from sprocketmq.auth.authorization.resources import Action, Decision, Pattern, Resource, ResourceType
+from sprocketmq.protocol.names import RESTING_TOPICS
 
 
 class PolicyType(IntEnum):
@@ -63,21 +67,31 @@ class Policy:
 
     def find(self, type_: ResourceType, name: str, actions: tuple[Action, ...], address: str) -> PolicyEntry | None:
         """The entry that decides; None when none speaks."""
-        for place in self._places(type_, name):
+        for place in self._places(type_, name, reads_resting(type_, name, actions)):
             speaking = [e for e in self._by_name.get(place, ()) if e.speaks_of(actions, address)]
             if speaking:
                 return next((entry for entry in speaking if entry.decision is Decision.DENY), speaking[0])
         return None
 
-    def _places(self, type_: ResourceType, name: str) -> Iterable[tuple[ResourceType, Pattern, str]]:
+    def _places(
+        self, type_: ResourceType, name: str, must_be_named: bool
+    ) -> Iterable[tuple[ResourceType, Pattern, str]]:
         """Where entries are that cover the name, the most specific first."""
         if type_ is not ResourceType.UNKNOWN:
             yield type_, Pattern.LITERAL, name
             for length in self._prefix_lengths.get(type_, ()):
                 if length <= len(name):
                     yield type_, Pattern.PREFIXED, name[:length]
+        if must_be_named:
+            return
+        if type_ is not ResourceType.UNKNOWN:
             yield type_, Pattern.ANY, ""
         yield ResourceType.ANY, Pattern.ANY, ""
+
+
+def reads_resting(type_: ResourceType, name: str, actions: tuple[Action, ...]) -> bool:
+    """Whether this is to read what rests there of other topics."""
+    return type_ is ResourceType.TOPIC and name in RESTING_TOPICS and Action.SUB in actions
 
 
 def _place(resource: Resource) -> tuple[ResourceType, Pattern, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from sprocketmq.auth.authentication.session import Session
+from sprocketmq.auth.authorization.policies import reads_resting
 from sprocketmq.auth.authorization.request_table import Asker, Level, Row
 from sprocketmq.auth.authorization.requirements import Need
 from sprocketmq.auth.authorization.resources import Action, ResourceType
@@ -67,7 +68,8 @@ class PlainRealm:
         if need.name == TRACE_TOPIC and Action.PUB in need.actions:
             return
         wanted = _wanted(need.actions)
-        if not wanted & rights.permission(need.type, need.name):
+        must_be_named = reads_resting(need.type, need.name, need.actions) and need.name not in rights.named
+        if must_be_named or not wanted & rights.permission(need.type, need.name):
             raise _refused(f"No default permission for {need.type.word.lower()}:{need.name[:255]}")
 
 

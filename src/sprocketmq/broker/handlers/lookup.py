@@ -12,7 +12,9 @@ from sprocketmq.protocol.headers.query import (
     QueryMessageResponseHeader,
     ViewMessageRequestHeader,
 )
-from sprocketmq.protocol.names import topic_fault
+from sprocketmq.protocol.names import RESTING_TOPICS, topic_fault
+from sprocketmq.protocol.record.properties import REAL_TOPIC, decode_properties
+from sprocketmq.protocol.record.record import Record
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.store import MessageStore
 
@@ -60,7 +62,7 @@ class QueryProcessors:
         if message is None:
             remark = f"no message begins at offset {header.offset} of the log"
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
-        check_stored(connection, request, message.topic)
+        check_stored(connection, request, _topic_of(message))
         return request.reply(body=bytes(reader.bytes_at(header.offset) or b""))
 
 
@@ -68,3 +70,10 @@ def _may_read_log(connection: Connection) -> bool:
     """No topic can be asked about first: a record that lies in somebody's body says what its writer likes."""
     session = connection.session
     return session is None or bool(session.may_all)
+
+
+def _topic_of(message: Record) -> str:
+    """Whose message it is: one that rests is of the topic where it goes."""
+    if message.topic not in RESTING_TOPICS:
+        return message.topic
+    return decode_properties(message.properties).get(REAL_TOPIC, message.topic)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from sprocketmq.auth.account_realm import AccountRealm
 from sprocketmq.auth.authorization.policies import Acl, Policy, PolicyEntry, PolicyType
 from sprocketmq.auth.authorization.requirements import Need
 from sprocketmq.auth.authorization.resources import Action, Decision, Resource, ResourceType, parse_resource
+from sprocketmq.protocol.names import RESTING_TOPICS
 
 from ..golden import GOLDEN, accounts
 
@@ -45,6 +47,22 @@ def test_the_order_of_entries_is_no_matter() -> None:
         assert found.decision is Decision.ALLOW
         other = policy.find(ResourceType.TOPIC, "other", (Action.PUB,), "10.0.0.1")
         assert other is deny
+
+
+@pytest.mark.parametrize("topic", sorted(RESTING_TOPICS))
+def test_what_rests_is_read_by_whom_a_policy_names_the_topic_for(topic: str) -> None:
+    """It is of all other topics, those that are denied too."""
+
+    def may(action: Action, *texts: str) -> bool:
+        entries = [replace(allows(text), actions=(Action.ALL,)) for text in texts]
+        return (
+            Acl("u", {PolicyType.CUSTOM: Policy(entries)}).decide(ResourceType.TOPIC, topic, (action,), "::1").allowed
+        )
+
+    assert not may(Action.SUB, "*", "Topic:*")
+    assert may(Action.GET, "Topic:*")
+    assert may(Action.SUB, f"Topic:{topic}")
+    assert may(Action.SUB, f"Topic:{topic[:4]}*")
 
 
 def test_ten_thousand_entries_decide_in_less_than_a_millisecond() -> None:

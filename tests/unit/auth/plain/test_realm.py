@@ -11,6 +11,7 @@ from sprocketmq.auth.plain.realm import PlainRealm
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
+from sprocketmq.protocol.signing import with_signature
 
 from ..golden import GOLDEN, SEED_NAME
 from ..test_guard import checked, connection
@@ -72,6 +73,17 @@ def test_what_4_9_8_leaves_open_is_closed(confs: dict[str, PlainFiles]) -> None:
     for row in plain:
         if row["note"] != "end of a transaction":  # the handler asks, for the topic of the half message
             assert decided(confs["admins"], row) is not None, row["note"]
+
+
+def test_what_rests_is_read_by_whom_a_permission_names_the_topic_for(tmp_path: Path) -> None:
+    accounts = "- {accessKey: reader1, secretKey: secret12, defaultTopicPerm: SUB, defaultGroupPerm: SUB%s}"
+    for more, may in (("", False), (", topicPerms: [SCHEDULE_TOPIC_XXXX=SUB]", True)):
+        files = loaded(home(tmp_path / str(may), {"conf/plain_acl.yml": "accounts:\n" + accounts % more}))
+        for topic, allowed in (("orders", True), ("SCHEDULE_TOPIC_XXXX", may)):
+            fields = {"topic": topic, "consumerGroup": "g"}
+            signed = with_signature(fields, b"", access_key="reader1", secret_key="secret12")
+            row = {"body": "", "code": 11, "fields": signed, "remote": "10.0.0.1:1"}
+            assert (decided(files, row) is None) is allowed
 
 
 def test_a_change_of_the_files_is_heard(tmp_path: Path) -> None:
