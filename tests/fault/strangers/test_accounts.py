@@ -23,6 +23,7 @@ from sprocketmq.codes import FLAG_ONEWAY, FLAG_RESPONSE, RequestCode, ResponseCo
 from sprocketmq.protocol import names
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
+from sprocketmq.protocol.record.ids import offset_message_id
 from sprocketmq.protocol.record.record import Record, encode_record
 from sprocketmq.protocol.signing import with_signature
 
@@ -116,6 +117,17 @@ async def test_a_message_that_rests_is_of_the_topic_where_it_goes(guarded: Broke
         assert entry is not None
         look = {"offset": str(entry.commit_offset)}
         assert await told(guarded, signed(RequestCode.VIEW_MESSAGE_BY_ID, look, b"", keys)) == code
+
+
+async def test_nobody_has_the_transaction_of_another_topic_checked_again(guarded: Broker) -> None:
+    update = PolicyEntry(resources.topic("my"), (Action.UPDATE,), Decision.ALLOW)
+    guarded.access.accounts.put_acl("app", {PolicyType.CUSTOM: [update]})
+    for topic, code in (("theirs", REFUSED), ("my", 0)):
+        properties = f"REAL_TOPIC\x01{topic}\x02".encode()
+        put = guarded.store.put(names.TRANSACTION_CHECK_MAX_TOPIC, 0, 0, 0, b"half", properties, 0, bytes(8), 0, 0)
+        again = {"topic": "my", "msgId": offset_message_id(bytes(8), put.commit_offset)}
+        assert await told(guarded, signed(RequestCode.RESUME_CHECK_HALF_MESSAGE, again)) == code
+    assert guarded.store.max_offset(names.TRANSACTION_HALF_TOPIC, 0) == 1
 
 
 @pytest.mark.parametrize("name", ["", " ", "APP", "app ", "\u00fc\U0001f600" * 60, "nobody"])

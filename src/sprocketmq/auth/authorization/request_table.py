@@ -242,7 +242,7 @@ ROWS: tuple[Row, ...] = (
     _change(C.INVOKE_BROKER_TO_RESET_OFFSET, _g(UPDATE, "group"), _t(UPDATE)),
     _change(C.CLONE_GROUP_OFFSET, _g(UPDATE, "destGroup"), _t(UPDATE, optional=True)),
     _change(C.CONSUME_MESSAGE_DIRECTLY, _g(SUB), stored=SUB, asked_of="consumer, through its broker"),
-    _change(C.RESUME_CHECK_HALF_MESSAGE, _t(UPDATE)),
+    _change(C.RESUME_CHECK_HALF_MESSAGE, _t(UPDATE), stored=UPDATE),
     _change(C.UPDATE_BROKER_CONFIG, _c(UPDATE)),
     _change(C.CLEAN_EXPIRED_CONSUMEQUEUE, _c(UPDATE)),
     _change(C.CLEAN_UNUSED_TOPIC, _c(UPDATE)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sprocketmq.auth.guard import check_stored
 from sprocketmq.broker.transaction.check_back import TransactionChecks
 from sprocketmq.broker.transaction.half_messages import OpenHalves
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -13,6 +14,7 @@ from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
 from sprocketmq.protocol.record.ids import decode_offset_message_id
 from sprocketmq.protocol.record.properties import (
+    REAL_TOPIC,
     TRAN_PREPARED_QUEUE_OFFSET,
     TRANSACTION_CHECK_TIMES,
     decode_properties,
@@ -40,6 +42,7 @@ class HalfMessageProcessors:
         header = from_ext_fields(ResumeCheckHalfMessageRequestHeader, request.ext_fields)
         record = self._given_up(header.msg_id)
         properties = decode_properties(record.properties) | {TRANSACTION_CHECK_TIMES: "0"}
+        check_stored(connection, request, properties.get(REAL_TOPIC, ""))
         properties.pop(TRAN_PREPARED_QUEUE_OFFSET, None)
         result = self._store.put(
             names.TRANSACTION_HALF_TOPIC, 0, record.flag, record.sys_flag, record.body,
