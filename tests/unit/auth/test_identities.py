@@ -5,6 +5,7 @@ nothing.
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,12 @@ from sprocketmq.auth.authorization.requirements import needs_of
 from sprocketmq.auth.authorization.resources import Action, Decision, Pattern, Resource, ResourceType
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode, SerializeType
+from sprocketmq.config import from_properties
+from sprocketmq.controller.config import ControllerConfig
+from sprocketmq.controller.engines.file import FileEngine
+from sprocketmq.controller.server import Controller
+from sprocketmq.nameserver.config import NameserverConfig
+from sprocketmq.nameserver.server import Nameserver
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.signing import with_signature
 from sprocketmq.remoting import RemotingClient
@@ -52,14 +59,17 @@ def request(code: int, who: str, serialize_type: int = SerializeType.JSON) -> Co
     return Command(code, ext_fields=fields, body=body, serialize_type=serialize_type)
 
 
-def state(broker: Broker) -> dict[str, str]:
-    """The files of the store, and what is in the tables."""
-    root = broker.store.layout.config.parent
-    files = {
+def files_below(root: Path) -> dict[str, str]:
+    return {
         str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(root.rglob("*"))
         if path.is_file() and path.name != "checkpoint"
     }
+
+
+def state(broker: Broker) -> dict[str, str]:
+    """The files of the store, and what is in the tables."""
+    files = files_below(broker.store.layout.config.parent)
     tables = (broker.topics.configs, broker.groups.configs, broker.settings.entries(), broker.offsets.topics_by_group())
     return {**files, "tables": repr(tables), "log": str(broker.store.log.max_offset)}
 
@@ -108,6 +118,48 @@ async def test_a_super_user_is_refused_nothing(broker: Broker, client: RemotingC
         answer = await client.call(broker.address, request(code, "root", serialize_type), 60)
         assert "no permission" not in (answer.remark or ""), (code, answer.remark)
         assert "signature" not in (answer.remark or ""), (code, answer.remark)
+
+
+def made(role: str, folder: Path) -> Nameserver | Controller:
+    entries = {
+        "bindAddress": "127.0.0.1", "listenPort": "0", "metricsExporterType": "DISABLE",
+        "authenticationEnabled": "true", "authorizationEnabled": "true", "authStorePath": str(folder),
+        "initAuthenticationUser": '{"username":"root","password":"root-secret"}',
+        "innerClientAuthenticationCredentials": '{"accessKey":"exact","secretKey":"exact-secret"}',
+    }  # fmt: skip
+    if role == "nameserver":
+        paths = {"kvConfigPath": str(folder / "kv.json"), "configStorePath": str(folder / "namesrv.properties")}
+        return Nameserver(from_properties(NameserverConfig, {**entries, **paths}))
+    entries["configStorePath"] = str(folder / "controller.properties")
+    return Controller(from_properties(ControllerConfig, entries), FileEngine(folder / "controller.json"))
+
+
+@pytest.mark.parametrize("role", ["nameserver", "controller"])
+async def test_the_table_holds_on_other_servers(role: str, tmp_path: Path, client: RemotingClient) -> None:
+    server = made(role, tmp_path)
+    await server.start()
+    try:
+        server.access.accounts.create_user("app", "app-secret")
+        before = files_below(tmp_path)
+        passed: set[tuple[str, int]] = set()
+        for code in sorted({*server.codes(), 9999}):
+            for who in ("nobody", "unknown", "wrong", "app", "root"):
+                if who == "root":
+                    assert files_below(tmp_path) == before, code
+                server.access.wrong_keys._since.clear()  # nobody is slowed down here
+                answer = await client.call(server.address, request(code, who), 60)
+                if answer.code != ResponseCode.NO_PERMISSION:
+                    passed.add((who, code))
+            before = files_below(tmp_path)
+        open_to_users = {code for code in server.codes() if REQUESTS[code].level is Level.USER}
+        assert passed == {
+            *(("app", code) for code in {*open_to_users, 9999}), *(("root", code) for code in {*server.codes(), 9999})
+        }  # fmt: skip
+        brokers = {code for code in server.codes() if REQUESTS[code].level is Level.BROKER}
+        answers = [await client.call(server.address, request(code, "exact"), 60) for code in sorted(brokers)]
+        assert ResponseCode.NO_PERMISSION not in {answer.code for answer in answers}
+    finally:
+        await server.stop()
 
 
 async def test_a_oneway_request_that_is_refused_has_no_effect(broker: Broker, client: RemotingClient) -> None:
