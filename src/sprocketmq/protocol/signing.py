@@ -26,6 +26,8 @@ ACCESS_KEY = "AccessKey"
 SIGNATURE = "Signature"
 SECURITY_TOKEN = "SecurityToken"
 TIMESTAMP, NONCE, CODE = "_ts", "_nonce", "_code"
+#: Of a query, besides its header: the key is a unique one.
+UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
 
 
 def signed_content(ext_fields: Mapping[str, str], body: bytes | bytearray, *, unsigned: Collection[str] = ()) -> bytes:
@@ -58,11 +60,12 @@ def with_signature(
 class RequestStamps:
     """Gives requests their time, their code and a number used once: signed, they count but once, as what they are.
 
-    The number is `STREAM-COUNT`: a text that no other sender has, and how many requests it has stamped before.
+    The number is `STREAM-COUNT`: a text that no other sender has, and how many requests it has stamped before. It
+    begins with a letter, so that no digit of the code before it can be taken for one of its own.
     """
 
     def __init__(self) -> None:
-        self._stream = secrets.token_urlsafe(12)
+        self._stream = f"s{secrets.token_urlsafe(12)}"
         self._counts = itertools.count()
 
     def stamped(self, ext_fields: Mapping[str, str], code: int) -> dict[str, str]:

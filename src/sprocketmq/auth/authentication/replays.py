@@ -2,7 +2,11 @@
 
 _ts     within five minutes of this server's clock
 _code   the code of the request: what was signed as a route is no deletion
-_nonce  STREAM-COUNT: a text of the sender's own, and how many requests it has signed before
+_nonce  STREAM-COUNT: a text of the sender's own, which begins with no digit, and how many requests it has signed before
+
+What is signed are the values, joined in the order of their names. A field more among them, or a digit that is moved to
+the neighbour, would make another code or number of the same text. So between the access key and the time there is
+nothing else, and none of these can end elsewhere.
 
 Of each stream the highest count is kept, and which of the 1,024 before it have come: requests of one sender overtake
 each other on several connections, but not by more. A stream is forgotten when its last time is too old to be taken.
@@ -19,8 +23,9 @@ from sprocketmq.auth.authentication.session import Session
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.signing import CODE, NONCE, TIMESTAMP
+from sprocketmq.protocol.signing import ACCESS_KEY, CODE, NONCE, SIGNATURE, TIMESTAMP, UNIQUE_KEY_QUERY
 
+_STAMPS = frozenset({SIGNATURE, CODE, NONCE})
 SKEW_MS = 300_000
 WINDOW = 1024
 #: Of one user. There is one for each sender, and for each command of a tool, of the last ten minutes.
@@ -40,8 +45,10 @@ class Replays:
         stream, _, digits = fields.get(NONCE, "").rpartition("-")
         if stream and digits.isascii() and digits.isdigit() and len(digits) < 19:
             count = int(digits)
-        if sent_ms < 0 or count < 0 or len(stream) > 64 or CODE not in fields:
+        if sent_ms < 0 or count < 0 or len(stream) > 64 or stream[:1].isdigit() or CODE not in fields:
             raise _refused("this user must sign _ts, _nonce and _code")
+        if fields[TIMESTAMP][:1] == "0" or not all(map(_may_stand, fields.items())):
+            raise _refused("no other field may stand between AccessKey and _ts")
         check_code(request)
         now = self._now_ms()
         if abs(now - sent_ms) > SKEW_MS:
@@ -73,6 +80,14 @@ class Replays:
         if self._streams_of[user] >= MAX_STREAMS:
             raise RequestRefused(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{MAX_STREAMS} senders of this user are known")
         self._streams_of[user] += 1
+
+
+def _may_stand(field: tuple[str, str]) -> bool:
+    """Whether what is signed leaves no doubt about where the stamps are, with this field."""
+    name, value = field
+    if name == UNIQUE_KEY_QUERY:
+        return value in ("true", "false")
+    return name in _STAMPS or not ACCESS_KEY < name < TIMESTAMP
 
 
 def check_code(request: Command) -> None:

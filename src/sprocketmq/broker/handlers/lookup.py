@@ -15,10 +15,10 @@ from sprocketmq.protocol.headers.query import (
 from sprocketmq.protocol.names import RESTING_TOPICS, topic_fault
 from sprocketmq.protocol.record.properties import REAL_TOPIC, decode_properties
 from sprocketmq.protocol.record.record import Record
+from sprocketmq.protocol.signing import UNIQUE_KEY_QUERY
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.store import MessageStore
 
-UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
 #: A slave of ours compares logs, and messages of deleted topics are in the log too.
 RAW_VIEW = "sprocketRaw"
 

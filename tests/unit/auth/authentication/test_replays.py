@@ -10,7 +10,7 @@ from sprocketmq.auth.authentication.users import UserType
 from sprocketmq.auth.guard import Guard
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.signing import CODE, NONCE, TIMESTAMP, RequestStamps, with_signature
+from sprocketmq.protocol.signing import CODE, NONCE, TIMESTAMP, RequestStamps, signed_content, with_signature
 
 from ..test_guard import answer, checked, connection
 
@@ -66,6 +66,34 @@ def test_a_route_is_no_deletion(guard: Guard) -> None:
     assert answer(guard, Command(215, ext_fields=signed)) == "the request was signed as another one"
 
 
+@pytest.mark.parametrize(
+    ("code", "moved"),
+    [
+        (105, {"_d": "str", NONCE: "eam-7"}),
+        (105, {"_m": "stre", NONCE: "am-7"}),
+        (105, {NONCE: "stream-", "_q": "7"}),
+        (105, {"SecurityToken": "1", CODE: "05"}),
+        (5, {"_a": "10", CODE: "5"}),
+        (5, {"_UNIQUE_KEY_QUERY": "10", CODE: "5"}),
+        (10, {CODE: "10", NONCE: "5stream-7"}),
+        (10, {CODE: "10", "_d": "5"}),
+    ],
+)
+def test_the_same_text_in_other_fields(guard: Guard, code: int, moved: dict[str, str]) -> None:
+    """No signature tells where one value ends and the next begins."""
+    signed = request(stamped(7, stream="stream")).ext_fields or {}
+    again = Command(code, ext_fields={**signed, **moved})
+    assert signed_content(again.ext_fields or {}, b"") == signed_content(signed, b""), "it is rightly signed"
+    assert answer(guard, again) is not None
+    assert answer(guard, Command(105, ext_fields=signed)) is None
+
+
+def test_a_zero_that_goes_to_the_time(guard: Guard) -> None:
+    signed = request(stamped(10)).ext_fields or {}
+    moved = {**signed, NONCE: "s-1", TIMESTAMP: f"0{NOW}"}
+    assert answer(guard, Command(105, ext_fields=moved)) is not None
+
+
 @pytest.mark.parametrize("ts", [NOW - SKEW_MS - 1, NOW + SKEW_MS + 1])
 def test_what_is_too_old_or_too_new_is_refused(guard: Guard, ts: int) -> None:
     assert "five minutes" in (answer(guard, request(stamped(1, ts=ts))) or "")
@@ -104,4 +132,5 @@ def test_stamps_are_used_once() -> None:
     stamps = RequestStamps()
     first, second = stamps.stamped({"a": "1"}, 10), stamps.stamped({"a": "1"}, 10)
     assert first[NONCE] != second[NONCE]
+    assert first[NONCE][0].isalpha()
     assert (first[CODE], first["a"]) == ("10", "1")
