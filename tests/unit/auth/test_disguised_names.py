@@ -25,13 +25,12 @@ _MORE = {
 
 def state(broker: Broker) -> list[object]:
     """What there is of the denied topic and group."""
-    tables = [broker.topics.configs, broker.groups.configs]
-    known = [(name, config) for table in tables for name, config in table.items() if "secret" in name]
+    known = [*broker.topics.configs.items(), *broker.groups.configs.items()]
     queues = [
         (name, broker.store.max_offset(name, number)) for name in broker.topics.configs if "secret" in name
         for number in range(3)
     ]  # fmt: skip
-    return [known, queues, broker.offsets.topics_by_group().get("secret")]
+    return [[each for each in known if "secret" in each[0]], queues, broker.offsets.topics_by_group().get("secret")]
 
 
 @pytest.mark.parametrize(
