@@ -100,8 +100,9 @@ class FrameDecoder:
         have = len(data)
         if not self._pending:
             used = self._decode(data, have, commands)
-            if used < have:
-                self._pending += data[used:]
+            if used == have:
+                return
+            self._pending += data[used:]
         else:
             self._pending += data
             have = len(self._pending)
