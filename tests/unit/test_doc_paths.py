@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -61,3 +62,29 @@ def test_comments_name_modules_as_they_are_called() -> None:
     }
     assert len(named) > 5, "a pattern that finds nothing would find nothing wrong"
     assert {(path, module) for path, module in named if not is_there(module)} == set()
+
+
+#: `    consume_stats    how far groups have come`: a row of the table in the head of a package.
+_ROW = re.compile(r"^(?: {4})?([a-z_0-9]+)/?  +\S", re.MULTILINE)
+#: Heads whose table is of something else than modules.
+_OTHER_TABLES = {"controller/engines"}
+
+
+def test_the_head_of_a_package_names_what_is_in_it() -> None:
+    """Modules were renamed before, and the table of their package still had the old names."""
+    tables = {
+        package.parent: _ROW.findall(ast.get_docstring(ast.parse(package.read_text())) or "")
+        for package in PACKAGE.rglob("__init__.py")
+        if package.parent.relative_to(PACKAGE).as_posix() not in _OTHER_TABLES
+    }
+    assert sum(map(len, tables.values())) > 60, "a pattern that finds nothing would find nothing wrong"
+    names = {(room, name) for room, found in tables.items() for name in found}
+    assert {
+        (room, name) for room, name in names if not ((room / name).is_dir() or (room / f"{name}.py").exists())
+    } == set()
+
+
+@pytest.mark.parametrize("room", ["broker", "client", "dashboard", "store"])
+def test_the_head_of_a_large_package_names_every_room(room: str) -> None:
+    named = _ROW.findall(ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text())) or "")
+    assert {path.parent.name for path in (PACKAGE / room).glob("*/__init__.py")} - set(named) == set()

@@ -1,5 +1,14 @@
 """The asyncio client: producers, consumers and administration, for SprocketMQ and Apache RocketMQ alike.
 
+    producer    sends messages: single, batches, transactions, requests with replies
+    push        queues are shared out, pulled ahead, and handed to the user's function
+    pull        the user asks for messages, and may choose where to read
+    admin       topics, groups, offsets, messages and brokers
+    cluster     what they share: connections, routes, heartbeats
+    telemetry   hooks, OpenTelemetry, message traces
+    sync        the same client for threads: one event loop behind it
+    blocking    plain sockets without an event loop, for Spark's workers
+
 Names are imported when they are first used, so that a command which needs one of them does not pay for all.
 """
 

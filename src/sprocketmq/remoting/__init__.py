@@ -1,5 +1,14 @@
 """The transport: RocketMQ's remoting protocol over asyncio, the same `Connection` for servers and clients.
 
+    server        listening sockets
+    client        calls, over one connection per address
+    connection    one connection: its life, its calls and their answers
+    traffic       what its bytes go through: frames, handlers, answers
+    handlers      request code to handler, and errors to answers
+    turns         long work and many requests share the event loop
+    limits        every bound on what a peer may hold or ask
+    tls           encrypted connections
+
 Names are imported when they are first used: a client does not pay for the server.
 """
 

@@ -1,4 +1,15 @@
-"""Files of a broker: written by `store.MessageStore`, looked into by `view`.
+"""The files of a broker. `store.MessageStore` writes them; `view` reads them where no broker runs.
+
+    log         the CommitLog: all messages in the order they came; append, flush
+    dispatch    from a record in the log to the entries of queue and index
+    queue       ConsumeQueues: 20-byte entries that point into the log
+    index       IndexFiles: from a key to the places of its messages
+    pull        reading a queue for a pull
+    recovery    what a start finds on disk, and what it makes of it
+    timer       the timer wheel and its log
+    files       the disk: files, maps, the lock, the layout of a store directory
+    view        a store directory read only, for tools and Spark
+    offline     verify, rebuild, replay
 
 `scan` and `Scan` need pyarrow, and are imported when they are asked for.
 """

@@ -1,17 +1,22 @@
 """The admin plane: what mqadmin, rocketmq-dashboard and our own tools ask of a broker.
 
-    topics        create, list, show, delete; figures of a topic's queues
-    groups        consumer groups: create, list, show, delete, forbid
-    connections   who is connected
-    progress      how far groups have come: lag, time spans, who consumes what
-    offsets       reset, clone and correct the offsets of groups
-    relay         questions that only a client can answer
-    settings      the broker's configuration
-    figures       the broker's own figures and its statistics
-    files         what is in the store, and making room in it
-    replication   what slaves copy, and how replication stands
-    halves        half messages that were given up
-    refusals      what this broker has not: answered with a reason
+    topics           create, list, show, delete; figures of a topic's queues
+    groups           consumer groups: create, list, show, delete, forbid
+    attributes       attributes of both
+    connections      who is connected
+    consume_stats    how far groups have come: lag, time spans, who consumes what
+    consumer_lag     the same queue by queue
+    offsets          reset, clone and correct the offsets of groups
+    client_relay     questions that only a client can answer
+    broker_config    the broker's configuration
+    runtime_info     the broker's own figures and its statistics
+    store_files      what is in the store, and making room in it
+    cold_data        groups that read from the disk
+    replication      what slaves copy, and how replication stands
+    half_messages    half messages that were given up
+    rocksdb          the tools for RocksDB, which has nothing to do here
+    unsupported      what this broker does not have: answered with a reason
+    audited_state    what the audit shows of a change
 
 Who may ask what is in `auth.authorization.request_table`.
 """

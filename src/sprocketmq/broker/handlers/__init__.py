@@ -1,1 +1,1 @@
-"""Requests that need no room of their own."""
+"""The requests of clients that have no room of their own: heartbeats, offsets, look-ups, request and reply."""

@@ -1,1 +1,1 @@
-"""Counting, and showing what was counted."""
+"""The broker's statistics, and how they are shown: to mqadmin, to Prometheus, to the console."""

@@ -1,1 +1,1 @@
-"""Kinds of messages beyond the plain one: delayed, retried, transactional, timed, replies, and those that POP hides."""
+"""What delayed, timed, retried, transactional and popped messages share: they rest in a topic of the broker's own."""

@@ -35,7 +35,7 @@ if not cython.compiled:
 MAX_ENTRY_BYTES = 4 * 1024 * 1024
 
 _NAME_BYTES = 9  # `UNIQ_KEY` and its separator
-_ROW_HIGH_AT = _NAME_BYTES + 16  # the key's digits that change from row to row, see identity.py
+_ROW_HIGH_AT = _NAME_BYTES + 16  # the key's digits that change from row to row, see unique_keys.py
 _ROW_LOW_AT = _NAME_BYTES + 28
 _NEAR_BYTES = 16  # what `put_near` may write too much
 _MOST_PROPERTIES = MAX_PROPERTIES_BYTES
