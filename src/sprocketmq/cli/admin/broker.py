@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.admin.name_check import known_broker
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import BROKER, CONFIG_KEY
+from sprocketmq.cli.name_check import known_broker
 from sprocketmq.cli.nearest import did_you_mean
 from sprocketmq.cli.output.broker_summary import summary
 from sprocketmq.cli.output.tables import figures, number, show, show_one

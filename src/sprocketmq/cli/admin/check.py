@@ -144,7 +144,7 @@ def _disk(status: BrokerStatus, bounds: Thresholds) -> CheckResult:
 
 
 async def _group(admin: AdminClient, name: str, bounds: Thresholds, online: bool) -> list[CheckResult]:
-    from sprocketmq.cli.admin.name_check import NotThere, known_group
+    from sprocketmq.cli.name_check import NotThere, known_group
     from sprocketmq.client.errors import Refused
 
     try:

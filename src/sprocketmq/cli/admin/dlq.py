@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.admin.name_check import NotThere, known_group
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import GROUP, TOPIC
 from sprocketmq.cli.messages.start_position import LastMessages, parse_start
 from sprocketmq.cli.messages.topic_reader import Reading, messages_there
+from sprocketmq.cli.name_check import NotThere, known_group
 from sprocketmq.cli.output.message_text import message_record, message_row
 from sprocketmq.cli.output.tables import echo_json, moment, show
 from sprocketmq.protocol.names import DLQ_PREFIX, dlq_topic, is_dlq_topic

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.admin.name_check import known_topic
 from sprocketmq.cli.cluster_options import CountCommand, cluster_options, json_option, run_client
 from sprocketmq.cli.completion import TOPIC
+from sprocketmq.cli.name_check import known_topic
 from sprocketmq.cli.output.message_text import message_record, message_row
 from sprocketmq.cli.output.tables import echo_json, moment, show, show_one
 from sprocketmq.cli.output.times import Moment

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.admin.name_check import known_group, known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import GROUP, TOPIC
+from sprocketmq.cli.name_check import known_group, known_topic
 from sprocketmq.cli.output.confirm import confirm
 from sprocketmq.cli.output.tables import say, show
 from sprocketmq.cli.output.times import Moment

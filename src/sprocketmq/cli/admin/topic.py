@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sprocketmq.cli.admin.name_check import known_topic
 from sprocketmq.cli.cluster_options import cluster_options, json_option, run_client
 from sprocketmq.cli.completion import TOPIC
+from sprocketmq.cli.name_check import known_topic
 from sprocketmq.cli.output.confirm import confirm
 from sprocketmq.cli.output.tables import moment, say, show
 from sprocketmq.cli.output.watch import watch_option, watched

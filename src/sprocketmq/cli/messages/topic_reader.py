@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sprocketmq.cli.admin.name_check import known_topic
 from sprocketmq.cli.messages.read_limits import LOOK_S, ConsumeLimits, SendPace
 from sprocketmq.cli.messages.start_position import LastMessages, Start
+from sprocketmq.cli.name_check import known_topic
 from sprocketmq.cli.output.message_writer import MessageWriter
 from sprocketmq.errors import SprocketError
 

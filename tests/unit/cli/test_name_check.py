@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sprocketmq.cli.admin.name_check import NotThere, known_group
+from sprocketmq.cli.name_check import NotThere, known_group
 from sprocketmq.client.errors import Refused
 from sprocketmq.codes import ResponseCode
 
