@@ -20,10 +20,11 @@ from tests.spark.topics import bodies, create_topic, read, reader, rows_of, wait
 
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.compat import HAS_ADMISSION_CONTROL
+from sprocketmq.spark.options.offset_maps import decode_offsets, encode_offsets
 from sprocketmq.spark.options.options import OptionError
 from sprocketmq.spark.options.source import SourceOptions
 from sprocketmq.spark.read.batch import BatchReader
-from sprocketmq.spark.read.plan import DataLost, decode_offsets, encode_offsets
+from sprocketmq.spark.read.plan import DataLost
 from sprocketmq.spark.read.positions import Positions
 from sprocketmq.spark.read.stream import stream_reader
 from sprocketmq.spark.schema import spark_schema

@@ -39,8 +39,8 @@ from sprocketmq.errors import FilterError
 from sprocketmq.filter.sql import compile_sql
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.options.connection import CONNECTION_OPTIONS, Connect
+from sprocketmq.spark.options.offset_maps import EARLIEST, LATEST, Offsets, decode_offsets, decode_queues
 from sprocketmq.spark.options.options import OptionError, Options
-from sprocketmq.spark.read.plan import EARLIEST, LATEST, Offsets, decode_offsets, decode_queues
 from sprocketmq.spark.schema import DEFAULT_COLUMNS
 
 SOURCE_OPTIONS = (

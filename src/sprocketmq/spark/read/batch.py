@@ -12,8 +12,9 @@ from pyspark.sql.types import StructType
 
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.spark.compat import PushFilters
+from sprocketmq.spark.options.offset_maps import Offsets
 from sprocketmq.spark.options.source import SourceOptions
-from sprocketmq.spark.read.plan import Offsets, clamp, find_losses, ranges_between, report_loss, split_ranges
+from sprocketmq.spark.read.plan import clamp, find_losses, ranges_between, report_loss, split_ranges
 from sprocketmq.spark.read.positions import Positions
 from sprocketmq.spark.read.pushdown import Narrowing, narrow
 from sprocketmq.spark.read.task import RangePartition, read_range

@@ -10,9 +10,9 @@ from sprocketmq.client.blocking.range_reader import RangeReader
 from sprocketmq.client.errors import NoRoute
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.spark.options.offset_maps import EARLIEST, LATEST, Offsets
 from sprocketmq.spark.options.options import OptionError
 from sprocketmq.spark.options.source import Place, SourceOptions, TopicSelection
-from sprocketmq.spark.read.plan import EARLIEST, LATEST, Offsets
 
 _SAMPLE = 32
 _TRIES_TO_FIND = 4  # a topic that was just made is known to its broker first

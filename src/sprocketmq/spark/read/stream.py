@@ -17,13 +17,11 @@ from pyspark.sql.types import StructType
 
 from sprocketmq.client.blocking.connection import BlockingCluster
 from sprocketmq.spark.compat import HAS_ADMISSION_CONTROL, ReadAllAvailable, SupportsTriggerAvailableNow
+from sprocketmq.spark.options.offset_maps import Offsets, decode_offsets, encode_offsets
 from sprocketmq.spark.options.source import SourceOptions
 from sprocketmq.spark.read.plan import (
-    Offsets,
     Patience,
     clamp,
-    decode_offsets,
-    encode_offsets,
     find_losses,
     keep_known,
     limit_bytes,

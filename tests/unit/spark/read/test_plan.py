@@ -1,4 +1,4 @@
-"""Offset maps and ranges."""
+"""Ranges between offset maps."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.spark.options.options import OptionError
 from sprocketmq.spark.read.plan import (
     DataLost,
     Patience,
     QueueRange,
     clamp,
-    decode_offsets,
-    decode_queues,
-    encode_offsets,
     find_losses,
     keep_known,
     limit_bytes,
@@ -30,25 +26,6 @@ from sprocketmq.spark.read.plan import (
 
 Q0, Q1, Q2 = (MessageQueue("orders", "broker-a", number) for number in range(3))
 _SIZES = st.lists(st.integers(0, 10_000), min_size=1, max_size=12)
-
-
-def test_offsets_travel_as_json() -> None:
-    offsets = {Q1: 4, Q0: 3, MessageQueue("paid", "broker-b", 7): 0}
-    encoded = {"orders": {"broker-a": {"0": 3, "1": 4}}, "paid": {"broker-b": {"7": 0}}}
-    assert encode_offsets(offsets) == encoded
-    assert decode_offsets(encoded) == offsets
-
-
-@pytest.mark.parametrize("given", [3, [], {"orders": 3}, {"orders": {"b": [1]}}, {"orders": {"b": {"x": 1}}}, None])
-def test_other_json_is_refused_by_the_options_name(given: object) -> None:
-    with pytest.raises(OptionError, match="option 'startingOffsets' is JSON like"):
-        decode_offsets(given, "startingOffsets")
-
-
-def test_assigned_queues() -> None:
-    assert decode_queues({"orders": {"broker-a": [2, 0]}}, "assign") == [Q0, Q2]
-    with pytest.raises(OptionError, match="'assign'"):
-        decode_queues({"orders": [1]}, "assign")
 
 
 def test_ranges_leave_out_what_is_empty() -> None:
