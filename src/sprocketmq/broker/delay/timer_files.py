@@ -16,7 +16,8 @@ from pathlib import Path
 from sprocketmq.errors import FlushFailed
 from sprocketmq.logs import Events
 from sprocketmq.protocol.names import TIMER_TOPIC
-from sprocketmq.store.files.files import Files, can_pass
+from sprocketmq.store.files.files import Files
+from sprocketmq.store.files.passing_failure import can_pass
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.timer.log import UNIT_SIZE, TimerCheck, TimerLog, read_timer_check
 from sprocketmq.store.timer.wheel import TimerWheel

@@ -1,7 +1,7 @@
 """The disk as the store sees it: the one place that opens, maps, allocates, syncs, renames and removes files.
 
-A test stands in for the disk by implementing `Files` and `File`; nothing else in the store touches the operating
-system. Rules that hold for every implementation:
+A test stands in for the disk by implementing `Files` and `File`; nothing else in the store opens a file. Rules that
+hold for every implementation:
 
 - a created file has its full apparent size at once and reads as zeros; its blocks come with `allocate`,
   which raises OSError(ENOSPC) where a store through a sparse map would kill the process;
@@ -30,10 +30,6 @@ _KEEP_SIZE, _PUNCH_HOLE = 1, 2
 _ZEROS = bytes(64 << 10)  # as much as one piece of the page cache holds: larger ones are scarce, smaller ones cost more
 _fallocate = _libc.fallocate
 _fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
-_madvise = _libc.madvise  # releases the GIL, which mmap.madvise does not
-_madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-
-_PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN})
 
 Buffer = bytes | bytearray | memoryview
 
@@ -291,54 +287,6 @@ class Disk:
 
     def lock(self, path: Path) -> StoreLock:
         return StoreLock(path)
-
-
-def read_singly(view: memoryview) -> memoryview:
-    """Tell the kernel that a map's pages are wanted one by one.
-
-    Else the first store into a fresh queue file fills the page cache with megabytes of zeros around it.
-    """
-    if isinstance(view.obj, mmap.mmap):
-        view.obj.madvise(mmap.MADV_RANDOM)
-    return view
-
-
-def unmap_pages(view: memoryview, start: int, end: int) -> None:
-    """Take the whole pages between out of the page table, all at once; the next access brings them back.
-
-    Done before a sync, for that takes pages one by one out of the hands of writers, and for each it interrupts the core
-    that runs them.
-    """
-    first, last = start // mmap.PAGESIZE * mmap.PAGESIZE, end // mmap.PAGESIZE * mmap.PAGESIZE
-    if last > first >= 0 and isinstance(view.obj, mmap.mmap):
-        address = ctypes.addressof(ctypes.c_char.from_buffer(view))
-        _madvise(address + first, last - first, mmap.MADV_DONTNEED)
-
-
-def read_ahead(view: memoryview) -> memoryview:
-    """Tell the kernel to read more than it is asked for, as it does by itself."""
-    if isinstance(view.obj, mmap.mmap):
-        view.obj.madvise(mmap.MADV_NORMAL)
-    return view
-
-
-def is_in_memory(view: memoryview, at: int) -> bool:
-    """Whether reading that byte of a writable map needs no disk; True where nobody can tell."""
-    if view.readonly or not isinstance(view.obj, mmap.mmap):
-        return True
-    page = at // mmap.PAGESIZE * mmap.PAGESIZE
-    address = ctypes.addressof(ctypes.c_char.from_buffer(view, page))
-    resident = ctypes.c_ubyte(1)
-    _libc.mincore(ctypes.c_void_p(address), ctypes.c_size_t(1), ctypes.byref(resident))
-    return bool(resident.value & 1)
-
-
-def can_pass(error: OSError) -> bool:
-    """Whether something was lacking that may be there again, a descriptor or memory: then trying again is right.
-
-    It is said of opening a file, never of a sync itself: whatever that says is final.
-    """
-    return error.errno in _PASSING
 
 
 def sync_unless_gone(files: Files, path: Path) -> None:

@@ -11,7 +11,8 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Protocol
 
-from sprocketmq.store.files.files import Files, read_singly
+from sprocketmq.store.files.files import Files
+from sprocketmq.store.files.page_cache import read_singly
 
 
 class Holder(Protocol):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 
 _log = logging.getLogger("sprocketmq.store")
+
+_PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN})
 
 
 class PassingFailure:
@@ -26,3 +29,11 @@ class PassingFailure:
         if self._said:
             self._said = ""
             _log.warning("over: %s", self._what)
+
+
+def can_pass(error: OSError) -> bool:
+    """Whether something was lacking that may be there again, a descriptor or memory: then trying again is right.
+
+    It is said of opening a file, never of a sync itself: whatever that says is final.
+    """
+    return error.errno in _PASSING

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from sprocketmq.errors import FlushFailed
 from sprocketmq.store.dispatch.dispatch import Dispatcher
 from sprocketmq.store.files.checkpoint import Checkpoint, read_checkpoint
-from sprocketmq.store.files.files import Files, can_pass
+from sprocketmq.store.files.files import Files
 from sprocketmq.store.files.layout import Layout
-from sprocketmq.store.files.passing_failure import PassingFailure
+from sprocketmq.store.files.passing_failure import PassingFailure, can_pass
 from sprocketmq.store.index.format import IndexHeader
 from sprocketmq.store.index.index import Index
 from sprocketmq.store.log.flush import LogFlusher

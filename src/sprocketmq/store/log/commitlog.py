@@ -14,9 +14,10 @@ from pathlib import Path
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.record import BLANK_BYTES, MAGIC_BLANK
 from sprocketmq.store.files.bad_pages import BAD_PAGES
-from sprocketmq.store.files.files import File, Files, is_in_memory, read_ahead, read_singly, unmap_pages
+from sprocketmq.store.files.files import File, Files
 from sprocketmq.store.files.layout import Layout, base_offset_of
 from sprocketmq.store.files.map_cache import MapCache
+from sprocketmq.store.files.page_cache import is_in_memory, read_ahead, read_singly, unmap_pages
 from sprocketmq.store.files.pages import PAGE, clear_file, page_end, space_error
 from sprocketmq.store.log.append import Appender
 

@@ -21,9 +21,9 @@ from collections.abc import Callable
 
 from sprocketmq.errors import FlushFailed
 from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.files.files import Files, can_pass
+from sprocketmq.store.files.files import Files
 from sprocketmq.store.files.pages import NO_SPACE, PAGE
-from sprocketmq.store.files.passing_failure import PassingFailure
+from sprocketmq.store.files.passing_failure import PassingFailure, can_pass
 from sprocketmq.store.log.commitlog import CommitLog, LogSegment
 
 _RETRY_SECONDS = 0.1

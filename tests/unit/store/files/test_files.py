@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sprocketmq.errors import StoreLocked
-from sprocketmq.store.files.files import Disk, sync_parents, unmap_pages
+from sprocketmq.store.files.files import Disk, sync_parents
 
 
 def test_a_created_file_is_full_size_but_has_no_blocks_yet(tmp_path: Path) -> None:
@@ -30,18 +30,6 @@ def test_what_is_made_ready_reads_as_zeros_and_nothing_before_it_changes(tmp_pat
     view[4096:4101] = b"after"
     assert file.read(4090, 11) == b"beforeafter"
     assert file.size == 1 << 20
-    file.close()
-
-
-def test_pages_taken_out_of_the_page_table_keep_their_bytes_and_take_more(tmp_path: Path) -> None:
-    file = Disk().create(tmp_path / "f", 1 << 20)
-    view = file.map()
-    file.allocate(0, 1 << 20)
-    view[:12] = b"before after"
-    unmap_pages(view, 0, 1 << 19)
-    view[:6] = b"behind"
-    assert bytes(view[:12]) == file.read(0, 12) == b"behind after"
-    unmap_pages(view, 100, 200)  # no whole page
     file.close()
 
 
