@@ -5,6 +5,7 @@ Each is a way that a broker has lost, doubled or mixed up messages: most were fo
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from unittest.mock import patch
 from tests.fault.campaign.messages import body_of
 from tests.fault.campaign.story import Script
 from tests.fault.campaign.users import _named
+from tests.fault.campaign.world import World
 from tests.fault.disk import Node, SimDisk, SimFile
 
 from sprocketmq.broker.delay.levels import Schedule
@@ -45,6 +47,10 @@ STOP = Script("SYNC_FLUSH", 0, faults=2, kinds=("stop",))
 CALM = Script("ASYNC_FLUSH", 0, faults=1, kinds=("stop",), busy_ms=4000)
 
 
+#: A world whose clock does not move for so long waits for a thread.
+_STANDSTILL_S = 0.2
+
+
 @dataclass(frozen=True)
 class Bug:
     """`plant` makes the broker have it; the campaign must find one of `rules` within a few seeds of `script`."""
@@ -65,15 +71,33 @@ def bug(script: Script, *rules: str) -> Callable[[Callable[[], Iterator[None]]],
     return add
 
 
-def _slow_disk(seconds: float = 0.03) -> Any:
-    """So that what is not safe yet stays so for a while."""
-    sync = SimDisk.sync_node
+@contextmanager
+def _slow_disk(world_ms: int = 150) -> Iterator[None]:
+    """So that what is not safe yet stays so for a while: of the world's time, however fast the machine is."""
+    sync, start = SimDisk.sync_node, World.start
+    worlds: list[World] = []
+
+    async def noted(self: World) -> None:
+        worlds[:] = [self]
+        await start(self)
 
     def slowly(self: SimDisk, node: Node) -> None:
-        time.sleep(seconds)
+        if threading.current_thread() is not threading.main_thread():  # that one is the world
+            _wait(worlds[-1], world_ms)
         sync(self, node)
 
-    return patch.object(SimDisk, "sync_node", slowly)
+    with patch.object(World, "start", noted), patch.object(SimDisk, "sync_node", slowly):
+        yield
+
+
+def _wait(world: World, world_ms: int) -> None:
+    """Until so much of the world's time is over, or the world waits for this thread."""
+    clock = world.clock
+    end, last, moved = clock.now + world_ms, clock.now, time.monotonic()
+    while clock.now < end and not world.awaits_disk and time.monotonic() - moved < _STANDSTILL_S:
+        if clock.now != last:
+            last, moved = clock.now, time.monotonic()
+        time.sleep(0.001)
 
 
 @bug(POWER, "lost-postfix", "lost-middle", "vanished", "inconsistent", "undelivered", "never-popped", "torn-batch")
@@ -94,7 +118,7 @@ def transactions_are_answered_before_the_flush() -> Iterator[None]:
     ) -> Command:
         return answer or request.reply()
 
-    with patch.object(SafeAnswers, "reply", at_once), _slow_disk(0.2):
+    with patch.object(SafeAnswers, "reply", at_once), _slow_disk():
         yield
 
 

@@ -62,7 +62,10 @@ class Stuck(Exception):
 
 
 class World:
-    """`mode` is SYNC_FLUSH or ASYNC_FLUSH. `lives` counts the starts of the broker."""
+    """`mode` is SYNC_FLUSH or ASYNC_FLUSH. `lives` counts the starts of the broker.
+
+    `awaits_disk` while no time passes because a thread is to catch up.
+    """
 
     def __init__(self, mode: str, **settings: str) -> None:
         self.mode = mode
@@ -72,6 +75,7 @@ class World:
         self.history = History(self.clock.monotonic_ms)
         self.lives = 0
         self.lost_power = False
+        self.awaits_disk = False
         self.broker: Broker
         self._loop = asyncio.get_running_loop()
         self._loop.time = lambda: self.clock.monotonic_ms() / 1000  # type: ignore[method-assign]
@@ -118,15 +122,20 @@ class World:
         end = self.clock.monotonic_ms() + ms
         while self.clock.monotonic_ms() < end:
             await self.step(100)
-            store = self.broker.store
-            turns = 0
-            while store.config.sync_flush and _is_behind(store):
-                await asyncio.sleep(0)  # the thread that flushes tells the broker alone
-                turns += 1
-                if store.failure is not None:
-                    break  # it tells nobody any more
-                if turns > PATIENCE_TURNS:
-                    raise Stuck("what is written is never dispatched")
+            if self.broker.store.config.sync_flush:
+                self.awaits_disk = True
+                await self._dispatched(self.broker.store)
+                self.awaits_disk = False
+
+    async def _dispatched(self, store: MessageStore) -> None:
+        turns = 0
+        while _is_behind(store):
+            await asyncio.sleep(0)  # the thread that flushes tells the broker alone
+            turns += 1
+            if store.failure is not None:
+                break  # it tells nobody any more
+            if turns > PATIENCE_TURNS:
+                raise Stuck("what is written is never dispatched")
 
     async def until(self, work: Awaitable[T]) -> T:
         """Let time pass until the work is done."""
