@@ -178,7 +178,7 @@ class SimDisk:
         self.faults = Faults()
         self.now_ms = 1_700_000_000_000
         self._blocks: dict[Node, set[int]] = {}
-        self._naming = threading.RLock()  # threads go on making and syncing names while a process is killed
+        self._naming = threading.RLock()  # threads make and sync names while others look, and while a process is killed
 
     # -- Files
 
@@ -242,14 +242,14 @@ class SimDisk:
             self.pending = [one for one in self.pending if one.folder != path]
 
     def sync_all(self, path: Path) -> None:
-        for node in [node for node in self.names.values() if node is not FOLDER]:
+        for node in [node for node in list(self.names.values()) if node is not FOLDER]:
             self.sync_node(node)
-        for folder in [name for name, node in self.names.items() if node is FOLDER]:
+        for folder in [name for name, node in list(self.names.items()) if node is FOLDER]:
             self.sync_dir(folder)
 
     def list_dir(self, path: Path) -> list[str]:
         self.faults.enter("list_dir")
-        return sorted(name.name for name in self.names if name.parent == path)
+        return sorted(name.name for name in list(self.names) if name.parent == path)
 
     def exists(self, path: Path) -> bool:
         return path in self.names
@@ -306,8 +306,9 @@ class SimDisk:
         """The disk after the power came back: what was synced, and what `choose` lets through of the rest."""
         after = SimDisk(self.root)
         after.now_ms = self.now_ms
-        names = dict(self.durable_names)
-        for change in self.pending:
+        with self._naming:
+            names, pending = dict(self.durable_names), list(self.pending)
+        for change in pending:
             if choose("name"):
                 self._apply(names, change)
         copies: dict[int, Node] = {}
