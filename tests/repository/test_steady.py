@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.test_run_tests import FINE, UNSTEADY
+from tests.repository.test_run_tests import FINE, UNSTEADY
 
 ROOT = Path(__file__).parents[2]
 ARGUMENTS = ["--interpreted", "tests/unit", "--peers", "tests/e2e"]
