@@ -1,7 +1,7 @@
-"""All kinds of messages of one broker, put together.
+"""Makes the parts of a broker that sends and special messages go through, and starts and stops them.
 
-A message passes them in this order: retry limits, transactions, delays. What the broker stores for itself, such as a
-message that comes back, passes the delays alone.
+A send passes the interceptors in this order: retry limits, transactions, timers, delay levels. What the broker stores
+for itself, such as a message that a consumer gave back, passes timers and delay levels alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SAVE_TIMERS_SECONDS = 10
 def make_sends(
     broker: Broker, unique_ids: UniqueIds, static_topics: LogicalRequests, interceptors: Iterable[Interceptor]
 ) -> SendHandler:
-    """The road of sends."""
+    """The handler of sends, with its admission and the interceptors of special messages."""
     settings, store, stats, acks = broker.settings, broker.store, broker.stats, broker.acks
     admission = SendAdmission(
         settings, broker.topics, stats, broker.pressure, acks, static_topics, broker.registration.announce,
@@ -59,6 +59,8 @@ def make_sends(
 
 
 class MessageKinds:
+    """Retries, transactions, delays, timers, POP and replies. A slave has them all, and only a master acts on them."""
+
     def __init__(self, broker: Broker) -> None:
         settings, store, clock, stats = broker.settings, broker.store, broker.clock, broker.stats
         self._settings = settings
