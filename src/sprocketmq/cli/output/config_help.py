@@ -15,7 +15,7 @@ def broker_settings() -> dict[str, Setting]:
     from sprocketmq.broker.config import BrokerConfig
     from sprocketmq.config import settings_of
     from sprocketmq.store.config import StoreConfig
-    from sprocketmq.store.files.config_meanings import MEANINGS
+    from sprocketmq.store.config_meanings import MEANINGS
 
     store = {key: replace(row, doc=row.doc or MEANINGS[key]) for key, row in settings_of(StoreConfig).items()}
     return {**settings_of(BrokerConfig), **store}

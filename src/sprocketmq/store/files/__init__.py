@@ -1,1 +1,1 @@
-"""Files, maps, the lock, the layout of a store directory, and the settings."""
+"""The disk as the store sees it: files, maps, the lock, and the layout of a store directory."""

@@ -6,7 +6,7 @@ from sprocketmq.cli.output.config_help import broker_settings, explain
 from sprocketmq.config import settings_of
 from sprocketmq.errors import ConfigError
 from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.files.config_meanings import MEANINGS
+from sprocketmq.store.config_meanings import MEANINGS
 
 
 def test_every_key_has_a_meaning() -> None:
