@@ -205,6 +205,8 @@ async def test_and_what_is_no_frame(server: Server) -> None:
     assert server.registry.costs._earned.keys() == {"10.0.1.1"}
 
 
+@ON_ASYNCIO
+@pytest.mark.usefixtures("loop_clock")  # it stands still, or a slow machine would earn what it spends
 async def test_a_refusal_costs_the_bytes_of_a_large_body_alone(server: Server) -> None:
     """Whoever may no longer write to a broker is told so, as often as he tries."""
     refused, socket = server.connect()
