@@ -227,6 +227,7 @@ async def test_a_connection_whose_request_has_no_answer_is_replaced(
     assert client.connected(server.address) is not first
 
 
+@pytest.mark.asyncio(loop_factories=["asyncio"])  # whose clock a test moves: uvloop's would take three seconds
 async def test_a_slow_answer_on_a_connection_that_lives_costs_only_its_request(
     start_server: StartServer, client: RemotingClient, loop_clock: LoopClock
 ) -> None:
