@@ -32,10 +32,9 @@ cdef class Batcher:
     cdef bint _is_observed, _closed
     cdef dict _topics
 
-    @cython.locals(topic=_Topic)
-    cpdef ReceiptFuture submit(self, Message message)
+    @cython.locals(topic=_Topic, message=Message)
+    cpdef ReceiptFuture submit(self, object given)
 
-    @cython.locals(message=Message)
     cpdef bint submit_some(self, object messages, list futures) except -1
 
     cdef ReceiptFuture _add_keyed(self, _Topic topic, Message message, str extra, ReceiptFuture future)

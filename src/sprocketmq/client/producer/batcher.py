@@ -20,6 +20,7 @@ from sprocketmq.client.cluster.tasks import BackgroundTasks
 from sprocketmq.client.errors import ClientError, Closed, InvalidMessage, Overloaded
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.producer.accumulator import MAX_MESSAGES, Accumulator
+from sprocketmq.client.producer.arguments import not_a_message
 from sprocketmq.client.producer.delivery import ClosedBatch, Delivery
 from sprocketmq.client.producer.encoder import Encoder, property_text
 from sprocketmq.client.producer.queue_selectors import by_sharding_key
@@ -97,8 +98,11 @@ class Batcher:
     def is_full(self) -> bool:
         return self._count >= self._most_messages or self._bytes >= self._most_bytes
 
-    def submit(self, message: Message) -> ReceiptFuture:
+    def submit(self, given: Message) -> ReceiptFuture:
         """The future of the message's receipt. Raises Overloaded when the buffer is full."""
+        if not isinstance(given, Message):
+            raise not_a_message(given)
+        message = given
         if self._closed:
             raise Closed("the producer was stopped")
         if self._count >= self._most_messages or self._bytes >= self._most_bytes:

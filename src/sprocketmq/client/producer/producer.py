@@ -14,9 +14,10 @@ from sprocketmq.client.cluster.shared_instances import acquire, release
 from sprocketmq.client.cluster.tasks import BackgroundTasks
 from sprocketmq.client.errors import Closed
 from sprocketmq.client.message import Message, SendReceipt
-from sprocketmq.client.names import full_group
+from sprocketmq.client.names import full_group, full_topic
 from sprocketmq.client.options import ClientOptions, Connecting, describe, settings_of
 from sprocketmq.client.producer import request_reply, transactions
+from sprocketmq.client.producer.arguments import check_message, message_list
 from sprocketmq.client.producer.batcher import Batcher
 from sprocketmq.client.producer.encoder import Encoder, property_text
 from sprocketmq.client.producer.queue_selectors import QueueSelector, by_sharding_key
@@ -26,7 +27,7 @@ from sprocketmq.client.producer.transactions import LocalWork, Transaction, Tran
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.telemetry.default_hooks import default_hooks
-from sprocketmq.client.telemetry.hooks import SendHook, kind_of
+from sprocketmq.client.telemetry.hooks import SendHook, checked_hooks, checked_trace, kind_of
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 
@@ -58,11 +59,11 @@ class Producer:
         self.options = ClientOptions.of(nameserver, **connecting)
         self.settings = settings_of(ProducerSettings, settings)
         self.encoder = Encoder(self.options.namespace, self.settings)
-        self.check = check
+        self.check = transactions.checked_function("check", check) if check is not None else None
         self.tasks = BackgroundTasks()
         self._name = full_group(self.options, group)
-        self._hooks = list(hooks)
-        self._trace = trace
+        self._hooks: list[SendHook] = checked_hooks(hooks, "before_send", "after_send")
+        self._trace = checked_trace(trace)
         self._tracer: Tracer | None = None
         self._instance: ClientInstance | None = None
         self._sender: Sender | None = None
@@ -142,6 +143,8 @@ class Producer:
 
         A message with a `sharding_key` goes to that key's queue; `queue` and `selector` choose otherwise.
         """
+        if type(message) is not Message:
+            check_message(message)
         sender = self._sender or self.sender
         deadline = sender.deadline(timeout)
         is_free = queue is not None or (selector is None and message.sharding_key is None)
@@ -155,6 +158,7 @@ class Producer:
 
     async def send_oneway(self, message: Message, *, queue: MessageQueue | None = None) -> None:
         """Send and forget: no receipt, no retry, and no word when it is lost."""
+        check_message(message)
         sender = self.sender
         with sender.hooks.observed(message.topic, (message,), kind_of(message)) as context:
             payload = self.encoder.single(message, property_text(context.properties))
@@ -165,7 +169,7 @@ class Producer:
             await sender.oneway(payload, route)
 
     async def send_batch(
-        self, messages: Sequence[Message], *, timeout: float | None = None, queue: MessageQueue | None = None
+        self, messages: Iterable[Message], *, timeout: float | None = None, queue: MessageQueue | None = None
     ) -> list[SendReceipt]:
         """Send messages of one topic together, split where they exceed the size limit; one receipt per message.
 
@@ -173,7 +177,7 @@ class Producer:
         """
         receipts: list[SendReceipt] = []
         deadline = self.sender.deadline(timeout)
-        for part in self.encoder.parts(messages):
+        for part in self.encoder.parts(message_list(messages)):
             receipts += await self._send_part(part, deadline, queue)
         return receipts
 
@@ -216,12 +220,14 @@ class Producer:
 
     async def queues(self, topic: str) -> tuple[MessageQueue, ...]:
         """The queues of `topic` that take messages now."""
-        return (await self.sender.route(self.encoder.topic(topic), self.sender.deadline())).write_queues
+        full = full_topic(self.options.namespace, topic)
+        return (await self.sender.route(full, self.sender.deadline())).write_queues
 
     # -- transactions -------------------------------------------------------------------------------------------------
 
     def transaction(self, message: Message) -> Transaction:
         """`async with producer.transaction(message):` commits when the block ends well, rolls back when it raises."""
+        check_message(message)
         return Transaction(self, message)
 
     async def send_in_transaction(self, message: Message, work: LocalWork) -> tuple[SendReceipt, TransactionState]:
@@ -242,6 +248,7 @@ class Producer:
 
     async def request(self, message: Message, *, timeout: float = 3.0) -> Reply:
         """Send a message and wait for the message its consumer replies with."""
+        check_message(message)
         return await request_reply.request(self, message, timeout)
 
     async def reply(self, request: ReceivedMessage, body: bytes) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sprocketmq.client.cluster.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.client.errors import Unreachable
+from sprocketmq.client.producer.arguments import check_queue
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.requests.send_frame import SendFrames
@@ -67,6 +68,7 @@ class TopicRoutes:
         found = self.by_queue.get(queue)
         if found is not None:
             return found
+        check_queue(queue, self.route.topic)
         address = self.route.master(queue.broker_name)
         if address is None:
             raise Unreachable(queue.broker_name, "its master is not in the route")

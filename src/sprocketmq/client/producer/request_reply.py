@@ -10,6 +10,7 @@ from sprocketmq.client.cluster.identity import unique_key
 from sprocketmq.client.cluster.replies import Reply
 from sprocketmq.client.errors import InvalidMessage, NoRoute
 from sprocketmq.client.message import Message
+from sprocketmq.client.producer.arguments import check_timeout
 from sprocketmq.client.producer.encoder import now_ms, property_text
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.received import ReceivedMessage
@@ -25,6 +26,7 @@ _COPIED = ("CORRELATION_ID", "REPLY_TO_CLIENT", "TTL")
 
 
 async def request(producer: Producer, message: Message, timeout: float) -> Reply:
+    check_timeout(timeout)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout
     instance, sender = producer.instance, producer.sender
@@ -48,6 +50,8 @@ async def request(producer: Producer, message: Message, timeout: float) -> Reply
 
 async def reply(sender: Sender, asked: ReceivedMessage, body: bytes, deadline: float) -> None:
     """Send the answer to the broker that the question came from, for its sender is connected there."""
+    if not isinstance(asked, ReceivedMessage):
+        raise TypeError(f"request must be a ReceivedMessage, not {type(asked).__name__}")
     properties = asked.properties
     if "CORRELATION_ID" not in properties or "CLUSTER" not in properties:
         raise InvalidMessage("the message does not ask for a reply")

@@ -19,6 +19,7 @@ from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.route import Route
 from sprocketmq.client.errors import ClientError, NoRoute, Refused, TimedOut, Unreachable
 from sprocketmq.client.message import SendReceipt
+from sprocketmq.client.producer.arguments import check_timeout
 from sprocketmq.client.producer.broker_latency import LatencyFaults
 from sprocketmq.client.producer.in_flight import InFlight
 from sprocketmq.client.producer.queue_routes import QueueRoute, QueueRoutes, in_turn
@@ -192,6 +193,8 @@ class Sender:
 
     def deadline(self, timeout: float | None = None) -> float:
         """Of what begins now."""
+        if timeout is not None:
+            check_timeout(timeout)
         return self._loop.time() + (self._send_timeout if timeout is None else timeout)
 
     async def send(

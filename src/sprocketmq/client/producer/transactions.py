@@ -9,10 +9,11 @@ import inspect
 from collections.abc import Awaitable, Callable
 from enum import IntEnum
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sprocketmq.client.errors import InvalidMessage
 from sprocketmq.client.message import Message, SendReceipt
+from sprocketmq.client.producer.arguments import check_message
 from sprocketmq.client.producer.encoder import property_text
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.codes import RequestCode
@@ -40,8 +41,24 @@ TransactionCheck = Callable[[ReceivedMessage], TransactionState | Awaitable[Tran
 LocalWork = Callable[[Message, SendReceipt], TransactionState | Awaitable[TransactionState]]
 
 
+F = TypeVar("F", bound=Callable[..., object])
+
+
 async def state_of(result: TransactionState | Awaitable[TransactionState]) -> TransactionState:
-    return await result if inspect.isawaitable(result) else result
+    """What a user's function has returned; TypeError when that says nothing of the transaction."""
+    return checked_state(await result if inspect.isawaitable(result) else result)
+
+
+def checked_state(state: Any) -> TransactionState:
+    if not isinstance(state, TransactionState):
+        raise TypeError(f"the state of a transaction must be a TransactionState, not {state!r:.80}")
+    return state
+
+
+def checked_function(name: str, function: F) -> F:
+    if not callable(function):
+        raise TypeError(f"{name} must be a function, not {type(function).__name__}")
+    return function
 
 
 class Transaction:
@@ -67,8 +84,11 @@ class Transaction:
     def id(self) -> str:
         return self.receipt.transaction_id or self.receipt.message_id
 
-    async def __aenter__(self) -> Transaction:
+    async def begin(self) -> None:
         self._receipt = await self._producer.send_half(self._message)
+
+    async def __aenter__(self) -> Transaction:
+        await self.begin()
         return self
 
     async def __aexit__(
@@ -94,6 +114,7 @@ class Transaction:
 
 async def send_half(producer: Producer, message: Message) -> SendReceipt:
     """Store `message` where no consumer sees it. It cannot be delayed as well."""
+    check_message(message)
     if message.is_delayed:
         raise InvalidMessage("a transactional message cannot have a delay")
     sender, own = producer.sender, {"TRAN_MSG": "true", "PGROUP": producer.group}
@@ -104,6 +125,7 @@ async def send_half(producer: Producer, message: Message) -> SendReceipt:
 
 
 async def run(producer: Producer, message: Message, work: LocalWork) -> tuple[SendReceipt, TransactionState]:
+    checked_function("work", work)
     receipt = await send_half(producer, message)
     state = TransactionState.ROLLBACK
     try:
@@ -118,6 +140,9 @@ async def run(producer: Producer, message: Message, work: LocalWork) -> tuple[Se
 
 async def end(producer: Producer, receipt: SendReceipt, state: TransactionState) -> None:
     """Tell the broker. When the word gets lost, the broker asks."""
+    checked_state(state)
+    if not isinstance(receipt, SendReceipt):
+        raise TypeError(f"receipt must be the SendReceipt of send_half, not {type(receipt).__name__}")
     header = headers.transaction.EndTransactionRequestHeader(
         topic=receipt.queue.topic,
         producer_group=producer.group,

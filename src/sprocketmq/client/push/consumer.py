@@ -36,7 +36,7 @@ from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ConsumerSettings, ProducerSettings
 from sprocketmq.client.subscription import Subscription
 from sprocketmq.client.telemetry.default_hooks import default_hooks
-from sprocketmq.client.telemetry.hooks import ConsumeHook, SendHook
+from sprocketmq.client.telemetry.hooks import ConsumeHook, SendHook, checked_hooks, checked_trace
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData
 from sprocketmq.protocol.bodies.running_info import ConsumeMessageDirectlyResult, ConsumerRunningInfo
 from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
@@ -97,7 +97,8 @@ class PushConsumer:
         self.settings = settings_of(ConsumerSettings, settings)
         self.group = full_group(self.options, group)
         self._orderly, self._broadcasting, self._pop = orderly, broadcasting, pop
-        self._hooks, self._trace = list(hooks), trace
+        self._hooks: list[ConsumeHook] = checked_hooks(hooks, "before_consume", "after_consume")
+        self._trace = checked_trace(trace)
         self._subscriptions: dict[str, Subscription] = {}
         self._handlers: dict[str, Handler] = {}
         self._running: Running | None = None

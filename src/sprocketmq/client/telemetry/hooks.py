@@ -100,6 +100,25 @@ class ConsumeHook(Protocol):
     def after_consume(self, context: ConsumeContext) -> None: ...
 
 
+def checked_hooks(given: Any, *methods: str) -> list[Any]:
+    """The hooks that a client is given; TypeError for one without these methods."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(f"hooks must be a list, not {type(given).__name__}")
+    hooks = list(given)
+    for hook in hooks:
+        for method in methods:
+            if not callable(getattr(hook, method, None)):
+                raise TypeError(f"hooks: {hook!r} has no method {method}")
+    return hooks
+
+
+def checked_trace(given: Any) -> bool | str:
+    """True, or the trace topic's name; False for no trace."""
+    if not isinstance(given, (bool, str)):
+        raise TypeError(f"trace must be True, False or the name of a topic, not {type(given).__name__}")
+    return given
+
+
 def kind_of(message: Message) -> str:
     """Of a message that is sent by itself."""
     return "delay" if message.is_delayed else "normal"
