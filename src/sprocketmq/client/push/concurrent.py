@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from itertools import groupby
 
 from sprocketmq.client.push.context import Running
 from sprocketmq.client.push.handlers import HandlerOutcome
 from sprocketmq.client.push.process_queue import ProcessQueue
 from sprocketmq.client.received import ReceivedMessage
-from sprocketmq.protocol.names import is_retry_topic
 
 log = logging.getLogger("sprocketmq.client.push.concurrent")
 
@@ -22,16 +20,17 @@ class ConcurrentConsumption:
 
     def __init__(self, running: Running) -> None:
         self._running = running
-        self._ready: asyncio.Queue[ProcessQueue] = asyncio.Queue()  # bounded by the queues' own limits
-        self._batch = max((handler.batch_size for handler in running.handlers.values()), default=1)
+        #: A queue and how many messages to take of it, as often as it takes; bounded by the queues' own limits.
+        self._ready: asyncio.Queue[tuple[ProcessQueue, int]] = asyncio.Queue()
 
     def start(self) -> None:
         for number in range(self._running.settings.concurrency):
             self._running.tasks.spawn(self._work(), f"consume worker {number}")
 
     def arrived(self, queue: ProcessQueue) -> None:
-        for _ in range(-(-queue.waiting // self._batch)):
-            self._ready.put_nowait(queue)
+        batch = self._running.batch_of(queue.queue)
+        for _ in range(-(-queue.waiting // batch)):
+            self._ready.put_nowait((queue, batch))
 
     async def stop_queue(self, queue: ProcessQueue) -> None:
         """Nothing more is handed out. What is in hand ends by itself: the next owner may see it again."""
@@ -39,8 +38,11 @@ class ConcurrentConsumption:
 
     async def _work(self) -> None:
         while True:
-            queue = await self._ready.get()
-            messages = self._running.take(queue, self._batch)
+            queue, wanted = await self._ready.get()
+            batch = min(wanted, self._running.batch_of(queue.queue))
+            if batch < wanted:  # meanwhile a handler has come that takes fewer
+                self._ready.put_nowait((queue, wanted - batch))
+            messages = self._running.take(queue, batch)
             if messages and not queue.dropped:
                 await self._try_to_consume(queue, messages)
 
@@ -53,13 +55,6 @@ class ConcurrentConsumption:
             self._running.tasks.spawn(self._again(queue, messages), "retry here")
 
     async def _consume(self, queue: ProcessQueue, messages: list[ReceivedMessage]) -> None:
-        if not is_retry_topic(queue.queue.topic) or len(messages) == 1:
-            await self._consume_alike(queue, messages)
-            return
-        for _, alike in groupby(messages, key=lambda message: message.full_topic):  # a retry queue mixes topics
-            await self._consume_alike(queue, list(alike))
-
-    async def _consume_alike(self, queue: ProcessQueue, messages: list[ReceivedMessage]) -> None:
         running = self._running
         outcome = await running.consume(messages, queue.queue)
         if outcome.ok or running.broadcasting:  # a broadcast is not tried again: there is no retry topic for one member

@@ -54,6 +54,13 @@ class Running:
             return next(iter(self.handlers.values()))
         return self.handlers.get(message.full_topic) or self.handlers.get(message.stored_topic)
 
+    def batch_of(self, queue: MessageQueue) -> int:
+        """How many of the queue's messages one call takes. A retry queue mixes topics, so it may mix handlers."""
+        if len(self.handlers) == 1:
+            return next(iter(self.handlers.values())).batch_size
+        handler = self.handlers.get(queue.topic)
+        return 1 if handler is None else handler.batch_size
+
     async def consume(self, messages: Sequence[ReceivedMessage], queue: MessageQueue) -> HandlerOutcome:
         """Call the handler, with hooks around it."""
         await self.rate.take(len(messages))

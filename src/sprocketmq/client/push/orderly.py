@@ -23,7 +23,6 @@ class OrderlyConsumption:
         self._running = running
         self._slots = asyncio.Semaphore(running.settings.concurrency)
         self._tasks: dict[ProcessQueue, asyncio.Task[None]] = {}
-        self._batch = max((handler.batch_size for handler in running.handlers.values()), default=1)
 
     def start(self) -> None:
         return
@@ -48,7 +47,7 @@ class OrderlyConsumption:
                 return
             async with self._slots:  # the lock is looked at with the slot in hand: it may be lost while one waits
                 if self._may_consume(queue):
-                    await self._consume(queue, self._running.take(queue, self._batch))
+                    await self._consume(queue, self._running.take(queue, self._running.batch_of(queue.queue)))
                     continue
             await asyncio.sleep(self._running.settings.suspend)
 

@@ -190,6 +190,32 @@ async def test_sync_and_batch_handlers(transport: FakeTransport) -> None:
     assert seen == [[b"0", b"1", b"2", b"3", b"4"]]
 
 
+@pytest.mark.parametrize("orderly", [False, True])
+async def test_each_handler_has_its_own_batch(transport: FakeTransport, orderly: bool) -> None:
+    broker, handler = FakeQueues(transport, queues=1), Collector()
+    for i in range(5):
+        broker.append(b"%d" % i)
+    made = consumer(handler, orderly=orderly)
+    made.add_handler("U", lambda messages: None, batch=10)
+    async with made:
+        assert sorted(await handler.wait(5)) == [b"0", b"1", b"2", b"3", b"4"]
+    assert broker.committed["T", 0] == 5
+
+
+@pytest.mark.parametrize("orderly", [False, True])
+async def test_a_batch_handler_of_a_started_consumer_gets_batches(transport: FakeTransport, orderly: bool) -> None:
+    broker, seen = FakeQueues(transport, queues=1), asyncio.Queue[list[bytes]]()
+
+    async def handle(messages: Sequence[ReceivedMessage]) -> None:
+        seen.put_nowait([message.body for message in messages])
+
+    for i in range(5):
+        broker.append(b"%d" % i)
+    async with PushConsumer("g", "ns", settings=FIRST, orderly=orderly) as made, asyncio.timeout(60):
+        made.add_handler("T", handle, batch=3)
+        assert [await seen.get(), await seen.get()] == [[b"0", b"1", b"2"], [b"3", b"4"]]
+
+
 async def test_orderly_holds_the_queue_until_the_message_succeeds(transport: FakeTransport) -> None:
     broker = FakeQueues(transport, queues=1)
     handler = Collector(lambda m: ConsumeResult.RETRY if m.body == b"1" and m.reconsume_times < 2 else None)
