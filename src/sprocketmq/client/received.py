@@ -142,6 +142,11 @@ class ReceivedMessage:
     def transaction_id(self) -> str | None:
         return self.properties.get("__transactionId__")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """To other processes go the record's own bytes, not all those of the pull."""
+        place = (self.raw, 0, self.size, self.queue_offset, self.broker_name)
+        return _rebuilt, (place, self.namespace, self.local_tries)
+
     def __repr__(self) -> str:
         try:
             return self._described()
@@ -151,6 +156,13 @@ class ReceivedMessage:
     def _described(self) -> str:
         tag = f" tag={self.tag}" if self.tag else ""
         return f"<ReceivedMessage {self.queue}+{self.queue_offset}{tag} {len(self.body)} bytes>"
+
+
+def _rebuilt(place: tuple[bytes, int, int, int, str], namespace: str, local_tries: int) -> ReceivedMessage:
+    """A message that was pickled or copied."""
+    message = ReceivedMessage(*place)
+    message.namespace, message.local_tries = namespace, local_tries
+    return message
 
 
 def inflate(body: bytes, sys_flag: int) -> bytes:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from zlib import compress
 
 import pytest
 from tests.unit.client.fakes import stored
 
-from sprocketmq.client.received import inside, split_records
+from sprocketmq.client.received import ReceivedMessage, inside, split_records
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.properties import encode_properties
@@ -25,6 +28,21 @@ def test_records_of_a_pull() -> None:
     assert [(m.queue_offset, m.body) for m in messages] == [(10, b"body-0"), (11, b"body-1"), (12, b"body-2")]
     assert messages[0].queue == MessageQueue("T", "broker-a", 0)
     assert sum(m.size for m in messages) == len(data)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda message: pickle.loads(pickle.dumps(message))])
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_message_goes_to_other_processes(copied: Callable[[ReceivedMessage], ReceivedMessage], is_read: bool) -> None:
+    """Alone: the other messages of its pull stay where they are."""
+    data = b"".join(stored(b"%d" % i * 1000, 10 + i, topic="ns%T") for i in range(3))
+    message = inside("ns", split_records(memoryview(data), "broker-a"))[1]
+    message.local_tries = 2
+    if is_read:
+        assert message.body
+    made = copied(message)
+    assert (made.body, made.topic, made.queue) == (message.body, "T", message.queue)
+    assert (made.queue_offset, made.reconsume_times, made.raw) == (11, 2, message.raw)
+    assert len(pickle.dumps(message)) < 1500
 
 
 def test_properties() -> None:
