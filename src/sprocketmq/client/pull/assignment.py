@@ -68,6 +68,9 @@ class Assignment:
         await check_subscription(self._instance, self.group, subscription)
         self._subscriptions[subscription.topic] = subscription
         await self._instance.join(consumer=self)
+        for queue, buffer in self.buffers.items():
+            if queue.topic == subscription.topic:
+                buffer.select(subscription)
         self._start_ticking()
         await self._rebalance()
 
@@ -77,7 +80,9 @@ class Assignment:
         wanted = {queue: Subscription.of(queue.topic, tags, sql) for queue in queues}
         await self._let_go([queue for queue in self.buffers if queue not in wanted])
         for queue, subscription in wanted.items():
-            if queue not in self.buffers:
+            if queue in self.buffers:
+                self.buffers[queue].select(subscription)
+            else:
                 await self._take_up(queue, subscription)
         self._start_ticking()
 

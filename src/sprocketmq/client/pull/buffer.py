@@ -53,6 +53,12 @@ class QueueBuffer:
         self.size_bytes = 0
         self._drop_fetch()
 
+    def select(self, subscription: Subscription) -> None:
+        """Go on with what another subscription selects; what was fetched by the old one is fetched again."""
+        if subscription != self.subscription:
+            self.subscription = subscription
+            self.seek(self.position)
+
     def put(self, result: PullResult, epoch: int) -> bool:
         """Whether there is something to hand out now."""
         if epoch != self.epoch:

@@ -163,3 +163,25 @@ async def test_a_subscription_that_is_refused_is_the_callers_to_know() -> None:
     with pytest.raises(Refused, match="not you"):
         await made.subscribe(Subscription.of("T", "*", None))
     await made.stop(commit=True)
+
+
+@pytest.mark.parametrize("how", ["subscribe", "assign"])
+async def test_a_second_subscription_takes_the_place_of_the_first(how: str) -> None:
+    transport = FakeTransport()
+    broker = FakeQueues(transport, queues=1)
+    for tag in ("A", "B", "A", "B"):
+        broker.append(tag.encode(), tags=tag)
+    made = Assignment(instance(transport), "g", PullSettings(consume_from="first", commit_interval=3600))
+
+    async def choose(tags: str) -> None:
+        if how == "assign":
+            await made.assign(QUEUES[:1], tags, None)
+        else:
+            await made.subscribe(Subscription.of("T", tags))
+
+    await choose("A")
+    assert [message.body for message in await made.poll(1, 60)] == [b"A"]
+    await choose("B")
+    assert [message.body for message in await made.poll(10, 60)] == [b"B", b"B"]
+    await made.stop(commit=True)
+    assert broker.committed == {("T", 0): 4}
