@@ -15,12 +15,12 @@ import functools
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from sprocketmq.client.arguments import not_a_message
 from sprocketmq.client.cluster.route import Route
 from sprocketmq.client.cluster.tasks import BackgroundTasks
 from sprocketmq.client.errors import ClientError, Closed, InvalidMessage, Overloaded
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.producer.accumulator import MAX_MESSAGES, Accumulator
-from sprocketmq.client.producer.arguments import not_a_message
 from sprocketmq.client.producer.delivery import ClosedBatch, Delivery
 from sprocketmq.client.producer.encoder import Encoder, property_text
 from sprocketmq.client.producer.queue_selectors import by_sharding_key

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
+from sprocketmq.client.arguments import check_message, message_list
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.replies import Reply
 from sprocketmq.client.cluster.shared_instances import acquire, release
@@ -17,7 +18,6 @@ from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.names import full_group, full_topic
 from sprocketmq.client.options import ClientOptions, Connecting, describe, settings_of
 from sprocketmq.client.producer import request_reply, transactions
-from sprocketmq.client.producer.arguments import check_message, message_list
 from sprocketmq.client.producer.batcher import Batcher
 from sprocketmq.client.producer.encoder import Encoder, property_text
 from sprocketmq.client.producer.queue_selectors import QueueSelector, by_sharding_key

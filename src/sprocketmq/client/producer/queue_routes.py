@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from random import randrange
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from sprocketmq.client.arguments import check_queue
 from sprocketmq.client.cluster.route import AUTO_CREATE_TOPIC, Route
 from sprocketmq.client.errors import Unreachable
-from sprocketmq.client.producer.arguments import check_queue
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.requests.send_frame import SendFrames
@@ -68,7 +68,9 @@ class TopicRoutes:
         found = self.by_queue.get(queue)
         if found is not None:
             return found
-        check_queue(queue, self.route.topic)
+        check_queue(queue)
+        if queue.topic != self.route.topic:  # the message would be stored there
+            raise ValueError(f"the queue {queue} does not belong to topic {self.route.topic}")
         address = self.route.master(queue.broker_name)
         if address is None:
             raise Unreachable(queue.broker_name, "its master is not in the route")

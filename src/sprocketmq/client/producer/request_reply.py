@@ -6,11 +6,11 @@ import asyncio
 import uuid
 from typing import TYPE_CHECKING
 
+from sprocketmq.client.arguments import check_timeout
 from sprocketmq.client.cluster.identity import unique_key
 from sprocketmq.client.cluster.replies import Reply
 from sprocketmq.client.errors import InvalidMessage, NoRoute
 from sprocketmq.client.message import Message
-from sprocketmq.client.producer.arguments import check_timeout
 from sprocketmq.client.producer.encoder import now_ms, property_text
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.received import ReceivedMessage

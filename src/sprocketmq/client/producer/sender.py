@@ -15,11 +15,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from sprocketmq.client.arguments import check_timeout
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.route import Route
 from sprocketmq.client.errors import ClientError, NoRoute, Refused, TimedOut, Unreachable
 from sprocketmq.client.message import SendReceipt
-from sprocketmq.client.producer.arguments import check_timeout
 from sprocketmq.client.producer.broker_latency import LatencyFaults
 from sprocketmq.client.producer.in_flight import InFlight
 from sprocketmq.client.producer.queue_routes import QueueRoute, QueueRoutes, in_turn

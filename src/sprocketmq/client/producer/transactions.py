@@ -11,9 +11,9 @@ from enum import IntEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sprocketmq.client.arguments import check_message
 from sprocketmq.client.errors import InvalidMessage
 from sprocketmq.client.message import Message, SendReceipt
-from sprocketmq.client.producer.arguments import check_message
 from sprocketmq.client.producer.encoder import property_text
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.codes import RequestCode

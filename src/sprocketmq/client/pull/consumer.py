@@ -9,6 +9,14 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
+from sprocketmq.client.arguments import (
+    check_positions,
+    check_queue,
+    check_time,
+    check_wait,
+    check_whole,
+    queue_list,
+)
 from sprocketmq.client.cluster import queue_offsets, unreadable_records
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.pull_request import PullResult
@@ -92,7 +100,7 @@ class PullConsumer:
 
     async def assign(self, queues: Iterable[MessageQueue], tags: str = "*", *, sql: str | None = None) -> None:
         """Read exactly these queues; nobody is asked. Replaces an earlier assignment."""
-        await self._parts().assign(list(queues), tags, sql)
+        await self._parts().assign(queue_list(queues), tags, sql)
 
     def assignment(self) -> set[MessageQueue]:
         return set(self._parts().buffers)
@@ -105,23 +113,24 @@ class PullConsumer:
 
     async def seek(self, queue: MessageQueue, offset: int) -> None:
         """The next poll reads `queue` from `offset`."""
+        check_whole("offset", offset)
         self._parts().buffer(queue).seek(offset)
 
     async def seek_to_begin(self, queue: MessageQueue) -> None:
-        await self.seek(queue, await queue_offsets.min_offset(self._running(), queue))
+        await self.seek(queue, await self.begin_offset(queue))
 
     async def seek_to_end(self, queue: MessageQueue) -> None:
-        await self.seek(queue, await queue_offsets.max_offset(self._running(), queue))
+        await self.seek(queue, await self.end_offset(queue))
 
     async def seek_to_time(self, queue: MessageQueue, when: datetime) -> None:
         await self.seek(queue, await self.offset_at(queue, when))
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
-        for queue in queues:
+        for queue in queue_list(queues):
             self._parts().buffer(queue).paused = True
 
     def resume(self, queues: Iterable[MessageQueue]) -> None:
-        for queue in queues:
+        for queue in queue_list(queues):
             buffer = self._parts().buffer(queue)
             buffer.paused = False
             buffer.changed.set()
@@ -130,14 +139,18 @@ class PullConsumer:
 
     async def poll(self, max_messages: int = 1024, timeout: float = 5.0) -> list[ReceivedMessage]:
         """Messages that are there, or that come within `timeout`; an empty list when none do."""
+        check_whole("max_messages", max_messages, least=1)
+        check_wait(timeout)
         return inside(self.options.namespace, await self._parts().poll(max_messages, timeout))
 
     async def poll_arrow(self, timeout: float = 5.0) -> pa.RecordBatch | None:
         """What is there as one Arrow record batch, without a Python object per message; None when nothing came."""
+        check_wait(timeout)
         return await self._parts().poll_arrow(timeout)
 
     async def batches(self, max_messages: int = 1024) -> AsyncIterator[list[ReceivedMessage]]:
         """Polls until the consumer is stopped; each batch has at least one message."""
+        check_whole("max_messages", max_messages, least=1)
         parts = self._parts()
         while not parts.is_stopped:
             if messages := inside(self.options.namespace, await parts.poll(max_messages, self.settings.long_poll)):
@@ -173,6 +186,8 @@ class PullConsumer:
 
     async def commit(self, positions: Mapping[MessageQueue, int] | None = None) -> None:
         """Commit these offsets, or everything that polls have given so far. Returns when the brokers have them."""
+        if positions is not None:
+            check_positions(positions)
         await self._parts().commit(positions)
 
     def position(self, queue: MessageQueue) -> int:
@@ -180,21 +195,29 @@ class PullConsumer:
         return self._parts().buffer(queue).position
 
     async def committed(self, queue: MessageQueue) -> int | None:
+        check_queue(queue)
         return await queue_offsets.committed(self._running(), self.group, queue)
 
     async def begin_offset(self, queue: MessageQueue) -> int:
+        check_queue(queue)
         return await queue_offsets.min_offset(self._running(), queue)
 
     async def end_offset(self, queue: MessageQueue) -> int:
+        check_queue(queue)
         return await queue_offsets.max_offset(self._running(), queue)
 
     async def offset_at(self, queue: MessageQueue, when: datetime) -> int:
         """The offset of the first message stored at `when` or later."""
+        check_queue(queue)
+        check_time(when)
         return await queue_offsets.offset_at(self._running(), queue, int(when.timestamp() * 1000))
 
     # -- inside -----------------------------------------------------------------------------------------------------
 
     def _pulls(self, queue: MessageQueue, begin: int, end: int) -> AsyncGenerator[PullResult, None]:
+        check_queue(queue)
+        check_whole("begin", begin)
+        check_whole("end", end)
         return pull_range(self._running(), self.group, queue, begin, end, self.settings)
 
     def _full(self, topic: str) -> str:

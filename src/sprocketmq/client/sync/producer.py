@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Unpack
 
+from sprocketmq.client.arguments import check_message
 from sprocketmq.client.message import Message, SendReceipt
 from sprocketmq.client.names import full_group
 from sprocketmq.client.options import ClientOptions, Connecting
-from sprocketmq.client.producer.arguments import check_message
 from sprocketmq.client.producer.producer import Producer as AsyncProducer
 from sprocketmq.client.producer.transactions import (
     LocalWork,
