@@ -110,16 +110,29 @@ class Handler:
                     verdict = await self.function(argument)
                 else:
                     loop = asyncio.get_running_loop()
-                    verdict = await loop.run_in_executor(executor, copy_context().run, self.function, argument)
+                    verdict = await loop.run_in_executor(executor, copy_context().run, _call, self.function, argument)
                     if inspect.isawaitable(verdict):
                         verdict = await verdict
         except Retry as retry:
             return HandlerOutcome("retry", retry.level, retry)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return HandlerOutcome("exception", 0, error)  # of something that the handler waited for, not of us
         except Exception as error:  # noqa: BLE001 - the edge: what a user's function raises is an outcome
             if isinstance(error, TimeoutError) and limit.expired():  # and not one that the handler ran into itself
                 return HandlerOutcome("timeout", 3, error)
             return HandlerOutcome("exception", 0, error)
         return _judge(verdict)
+
+
+def _call(function: Callable[[Any], Any], argument: Any) -> Any:
+    """On a thread. What would end a program ends no thread of ours, and must not end the loop that waits for it."""
+    try:
+        return function(argument)
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"the handler raised {error!r}") from error
 
 
 def _judge(verdict: Any) -> HandlerOutcome:

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.client.fakes import stored
 
 from sprocketmq.client.push.handlers import ConsumeResult, Handler, Retry
-from sprocketmq.client.received import split_records
+from sprocketmq.client.received import ReceivedMessage, split_records
 
 MESSAGES = split_records(stored(b"a", 0) + stored(b"b", 1), "b")
 
@@ -78,6 +78,27 @@ async def test_cancellation_is_not_an_outcome(executor: Executor) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_cancelled_task_that_the_handler_waits_for_is_an_error(executor: Executor) -> None:
+    """It is not our own task that is cancelled: a worker that took it for that would end."""
+
+    async def handle(_message: ReceivedMessage) -> None:
+        waited = asyncio.ensure_future(asyncio.sleep(3600))
+        asyncio.get_running_loop().call_soon(waited.cancel)
+        await waited
+
+    outcome = await Handler(handle).run(MESSAGES, executor, 60)
+    assert (outcome.reason, type(outcome.error)) == ("exception", asyncio.CancelledError)
+
+
+@pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt()])
+async def test_a_handler_on_a_thread_does_not_end_the_program(executor: Executor, raised: BaseException) -> None:
+    def handle(_message: ReceivedMessage) -> None:
+        raise raised
+
+    outcome = await Handler(handle).run(MESSAGES, executor, 60)
+    assert (outcome.reason, str(outcome.error)) == ("exception", f"the handler raised {raised!r}")
 
 
 async def test_batch_and_callable_objects(executor: Executor) -> None:
