@@ -20,7 +20,7 @@ from sprocketmq.client.options import ClientOptions, Connecting, describe, setti
 from sprocketmq.client.producer import request_reply
 from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.push.concurrent import ConcurrentConsumption
-from sprocketmq.client.push.context import Running
+from sprocketmq.client.push.context import Running, handling
 from sprocketmq.client.push.handler_threads import HandlerThreads
 from sprocketmq.client.push.handlers import Handler, check_function, check_subscribed
 from sprocketmq.client.push.inspection import consume_directly, running_info
@@ -108,6 +108,7 @@ class PushConsumer:
         self._sender: Sender | None = None
         self._started_ms = 0
         self._stopped = asyncio.Event()
+        self._stopping: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
         return describe(self, self.group, self.options, is_started=self._running is not None)
@@ -154,6 +155,9 @@ class PushConsumer:
         """Join the group. Raises when a broker does not understand a subscription; an absent cluster is waited for."""
         if self._running is not None:
             return self
+        if self._stopping is not None:
+            await asyncio.shield(self._stopping)
+        self._stopped.clear()
         instance = acquire(self.options, consumer=self.group)
         try:
             self._running = running = await self._build(instance)
@@ -171,24 +175,15 @@ class PushConsumer:
         return self
 
     async def stop(self) -> None:
-        """Finish what is in hand, commit, and leave the group so that others take over at once."""
-        running, source = self._running, self._source
-        if running is None:
-            return
-        self._running = self._source = None
-        try:
-            if source is not None:
-                await source.stop()
-            if self._tracer is not None:
-                await self._tracer.flush()
-            await running.tasks.stop(within=_CANCELLED_S)
-            await running.instance.leave(consumer=self.group)
-        finally:
-            running.executor.shutdown(wait=False, cancel_futures=True)
-            try:
-                await release(running.instance, consumer=self.group)
-            finally:
-                self._stopped.set()
+        """Finish what is in hand, commit, and leave the group so that others take over at once.
+
+        A handler that stops its own consumer does not wait for that: it would wait for itself.
+        """
+        if self._running is not None:
+            self._stopping = asyncio.get_running_loop().create_task(self._stop(self._running, self._source))
+            self._running = self._source = None
+        if self._stopping is not None and handling.get() is not self:
+            await asyncio.shield(self._stopping)
 
     async def run_forever(self, *, signals: bool = True) -> None:
         """Until `stop` is called, the task is cancelled, or SIGTERM or SIGINT comes to the main thread.
@@ -197,6 +192,8 @@ class PushConsumer:
         more to do. A second signal ends it at once. A handler that the program has set for a signal stays in force;
         `signals=False` leaves both alone.
         """
+        if self._running is None and self._stopping is None:
+            raise Closed("the consumer is not started: run_forever() belongs into its block, or behind start()")
         loop = asyncio.get_running_loop()
         stopping: list[asyncio.Task[None]] = []
         stop = functools.partial(loop.call_soon_threadsafe, lambda: stopping.append(loop.create_task(self.stop())))
@@ -264,6 +261,21 @@ class PushConsumer:
 
     # -- inside -----------------------------------------------------------------------------------------------------
 
+    async def _stop(self, running: Running, source: _Source | None) -> None:
+        try:
+            if source is not None:
+                await source.stop()
+            if self._tracer is not None:
+                await self._tracer.flush()
+            await running.tasks.stop(within=_CANCELLED_S)
+            await running.instance.leave(consumer=self.group)
+        finally:
+            running.executor.shutdown(wait=False, cancel_futures=True)
+            try:
+                await release(running.instance, consumer=self.group)
+            finally:
+                self._stopped.set()
+
     async def _build(self, instance: ClientInstance) -> Running:
         if not self._broadcasting and not self._pop:
             self._subscriptions.setdefault(retry_topic(self.group), Subscription(retry_topic(self.group)))
@@ -286,7 +298,7 @@ class PushConsumer:
             instance, self.group, self.settings, self._orderly, self._broadcasting, self._subscriptions,
             self._handlers, self._store(instance), SendBack(instance, self.group, tries),
             HandlerThreads(self.settings.concurrency, f"consume-{self.group}"),
-            tasks, RateLimit(self.settings.rate_limit), plan, hooks,
+            tasks, RateLimit(self.settings.rate_limit), plan, hooks, owner=self,
         )  # fmt: skip
 
     def _launch(self, running: Running) -> None:

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from sprocketmq.client.cluster.instance import ClientInstance
@@ -27,6 +28,10 @@ from sprocketmq.protocol.message_queue import MessageQueue
 log = logging.getLogger("sprocketmq.client.push.handlers")
 
 
+#: The consumer whose handler the code runs in, on the loop or on a thread.
+handling: ContextVar[object] = ContextVar("handling", default=None)
+
+
 @dataclass(slots=True)
 class Running:
     """One started consumer. `subscriptions` and `handlers` are keyed by the topic's full name."""
@@ -45,6 +50,7 @@ class Running:
     rate: RateLimit
     retry: RetryPlan
     hooks: Sequence[ConsumeHook] = ()
+    owner: object = None
     active: asyncio.Event = field(default_factory=asyncio.Event)  # cleared while the consumer is paused
     stats: ConsumeCounters = field(default_factory=ConsumeCounters)
 
@@ -70,7 +76,11 @@ class Running:
             return HandlerOutcome("retry")
         context = self._begin(messages, queue)
         started = time.perf_counter()
-        outcome = await handler.run(messages, self.executor, self.settings.consume_timeout)
+        token = handling.set(self.owner)
+        try:
+            outcome = await handler.run(messages, self.executor, self.settings.consume_timeout)
+        finally:
+            handling.reset(token)
         if outcome.reason in ("exception", "timeout"):
             self._tell(messages, outcome)
         self.stats.consumed(queue.topic, len(messages), time.perf_counter() - started, ok=outcome.ok)

@@ -41,6 +41,7 @@ class Facade(Generic[A]):
     def _forget(self) -> None:
         """No client yet; in a forked child no more, for its loop stayed with the parent."""
         self._client: A | None = None
+        self._stopped: A | None = None
         self._lock = threading.Lock()
 
     def start(self) -> Self:
@@ -52,10 +53,14 @@ class Facade(Generic[A]):
         self._end(lambda client: client.stop())
 
     def _end(self, stop: Callable[[A], Coroutine[Any, Any, None]]) -> None:
-        self._wanted = False
-        client, self._client = self._client, None
+        if not self._wanted and self._client is None and self._stopped is None:
+            return
+        loop_thread.loop_thread().check_caller()
+        with self._lock:  # a handler may call it while the start is under way
+            client = self._client or self._stopped
+            self._wanted, self._client, self._stopped = False, None, client
         if client is not None:
-            loop_thread.loop_thread().run(stop(client))
+            self._run(stop(client))  # also of one that another thread stops: this one waits for it too
 
     def __enter__(self) -> Self:
         return self.start()

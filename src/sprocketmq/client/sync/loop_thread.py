@@ -34,15 +34,22 @@ class LoopThread:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for `work`, from any thread but the loop's own; an interrupt cancels it."""
-        if threading.current_thread() is self._thread:
+        try:
+            self.check_caller()
+        except RuntimeError:
             work.close()
-            raise RuntimeError("this would wait for itself: use the asyncio client inside a coroutine")
+            raise
         future = self.submit(work)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    def check_caller(self) -> None:
+        """RuntimeError on the loop's own thread, where nothing can be waited for."""
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("this would wait for itself: use the asyncio client inside a coroutine")
 
     def _main(self) -> None:
         asyncio.set_event_loop(self._loop)

@@ -87,7 +87,7 @@ class PushConsumer(Facade[AsyncPushConsumer]):
 
     def run_forever(self, *, signals: bool = True) -> None:
         """Until `stop` is called, or SIGTERM or SIGINT comes to the main thread; see the asyncio PushConsumer."""
-        client, loop = self._started(), loop_thread.loop_thread()
+        client, loop = self._client or self._stopped or self._started(), loop_thread.loop_thread()
         running = loop.submit(client.run_forever(signals=False))
         with on_stop_signal(lambda: loop.submit_soon(client.stop)) if signals else nullcontext():
             try:

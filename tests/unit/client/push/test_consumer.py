@@ -8,7 +8,7 @@ import pytest
 from tests.unit.client.fakes import FakeQueues, FakeTransport, instance, route, routes, stores, until
 
 from sprocketmq.client.cluster.instance import ClientInstance
-from sprocketmq.client.errors import TimedOut, Unreachable
+from sprocketmq.client.errors import Closed, TimedOut, Unreachable
 from sprocketmq.client.push import consumer as push_module
 from sprocketmq.client.push.consumer import PushConsumer
 from sprocketmq.client.push.handlers import ConsumeResult, Retry
@@ -362,6 +362,48 @@ async def test_replies_are_sends_that_hooks_see(transport: FakeTransport) -> Non
         await made.reply(await question, b"!")
     traced = b"".join(command.body for command in transport.commands(RequestCode.SEND_MESSAGE_V2)).decode()
     assert [r.topic for r in parse_records(traced) if r.kind == "Pub"] == ["c_REPLY_TOPIC"]
+
+
+async def test_a_handler_may_stop_its_consumer(transport: FakeTransport) -> None:
+    """Nobody waits for the other, and what the handler had in hand is committed."""
+    broker = FakeQueues(transport, queues=2)
+    broker.append(b"x")
+    broker.append(b"y", 1)
+    settings = ConsumerSettings(consume_from="first", stop_timeout=3600)
+
+    async def handle(_message: ReceivedMessage) -> None:
+        await made.stop()
+
+    made = consumer(handle, settings=settings)
+    async with asyncio.timeout(60), made:
+        await made.run_forever()
+    assert sum(broker.committed.values()) == 2
+    assert transport.commands(RequestCode.UNREGISTER_CLIENT)
+
+
+async def test_whoever_stops_second_waits_as_well(transport: FakeTransport) -> None:
+    FakeQueues(transport)
+    made = await consumer(Collector()).start()
+    first = asyncio.ensure_future(made.stop())
+    await asyncio.sleep(0)
+    await made.stop()
+    assert transport.commands(RequestCode.UNREGISTER_CLIENT)
+    await first
+
+
+async def test_a_consumer_runs_for_ever_after_it_was_started_again(transport: FakeTransport) -> None:
+    broker, handler = FakeQueues(transport, queues=1), Collector()
+    made = consumer(handler)
+    with pytest.raises(Closed, match="the consumer is not started"):
+        await made.run_forever()
+    for count in (1, 2):
+        broker.append(b"x")
+        broker.members.clear()
+        async with made:
+            running = asyncio.ensure_future(made.run_forever(signals=False))
+            await handler.wait(count)
+            assert not running.done()
+        await running
 
 
 async def test_stop_leaves_no_task_behind(transport: FakeTransport) -> None:
