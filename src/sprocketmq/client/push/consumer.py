@@ -145,6 +145,9 @@ class PushConsumer:
         full = with_namespace(self.options.namespace, topic)
         self._subscriptions.pop(full, None)
         self._handlers.pop(full, None)
+        for queue, process in self._queues().items():
+            if queue.topic == full:
+                process.drop()  # nothing of it has a handler any more; the rebalance lets it go
         if self._running is not None:
             self._running.instance.heartbeat_soon()
             self.rebalance_soon()

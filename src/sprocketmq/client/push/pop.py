@@ -52,8 +52,11 @@ class PopConsumption:
 
     async def run(self) -> bool:
         """See to it that every broker of every topic is popped from."""
+        for (topic, _), task in self._loops.items():
+            if topic not in self._running.subscriptions:
+                task.cancel()
         complete = True
-        for topic in self._running.subscriptions:
+        for topic in list(self._running.subscriptions):
             if is_retry_topic(topic):
                 continue  # the broker mixes what comes again into the topic's own pops
             try:
@@ -156,7 +159,10 @@ class PopConsumption:
             if time.monotonic() - received >= handle.invisible_ms / 1000:
                 log.warning("message waited too long for a handler, it comes again message=%r", message)
                 return  # the broker has given it to somebody else by now
-            if not running.subscriptions[topic].select([message]):
+            subscription = running.subscriptions.get(topic)
+            if subscription is None:
+                return  # nobody here wants it any more: it comes again, to others
+            if not subscription.select([message]):
                 outcome = HandlerOutcome("success")  # the broker compared hashes; this one is not wanted
             else:
                 outcome = await running.consume([message], message.queue)

@@ -45,6 +45,10 @@ class Rebalance:
     async def run(self) -> bool:
         """Bring every topic's queues in line; False when some could not be had yet and another try should come soon."""
         async with self._one_at_a_time:
+            wanted = self._running.subscriptions
+            await self._let_go([
+                queue for queue, process in self.queues.items() if process.dropped or queue.topic not in wanted
+            ])  # fmt: skip
             settled = [await self._topic(topic) for topic in list(self._running.subscriptions)]
         return all(settled)
 

@@ -406,6 +406,36 @@ async def test_a_consumer_runs_for_ever_after_it_was_started_again(transport: Fa
         await running
 
 
+@pytest.mark.parametrize("orderly", [False, True])
+async def test_an_unsubscribed_topic_is_let_go(transport: FakeTransport, orderly: bool) -> None:
+    """And its messages go to no other handler, nor back to the broker."""
+    broker, handler, other = FakeQueues(transport, queues=1), Collector(), Collector()
+    async with consumer(handler, orderly=orderly) as made:
+        made.add_handler("U", other)
+        broker.append(b"first")
+        await handler.wait(1)
+        made.unsubscribe("T")
+        broker.append(b"second")
+        await until(lambda: not any(queue.topic == "T" for queue in made.assignment()))
+        assert (handler.bodies, other.bodies, broker.returned) == ([b"first"], [], [])
+        made.add_handler("T", other)
+        assert await other.wait(1) == [b"second"]
+    assert broker.committed["T", 0] == 2
+
+
+async def test_a_topic_may_change_its_handler_at_once(transport: FakeTransport) -> None:
+    broker, handler, other = FakeQueues(transport, queues=1), Collector(), Collector()
+    async with consumer(handler) as made:
+        broker.append(b"first")
+        await handler.wait(1)
+        made.unsubscribe("T")
+        made.add_handler("T", other)
+        broker.append(b"second")
+        assert await other.wait(1)
+    assert handler.bodies == [b"first"]
+    assert other.bodies[-1] == b"second"
+
+
 async def test_stop_leaves_no_task_behind(transport: FakeTransport) -> None:
     broker, handler = FakeQueues(transport), Collector()
     broker.append(b"x")
