@@ -35,7 +35,7 @@ COMMANDS = {
     "store": ("offline.store", "store", "Look into a store directory: stat, scan, verify, rebuild."),
     "pipeline": ("offline.pipeline", "pipeline", "Jobs on Spark: archive, replay, audit, rebuild, report, query."),
     "bench": ("messages.bench", "bench", "How many messages a second a cluster takes and gives."),
-    "profile": ("profiles.command", "profile", "Named clusters: where they are, and how to get in."),
+    "profile": ("profiles.command", "profile", "Named clusters: addresses, accounts and TLS."),
     "certs": ("certs.command", "certs", "Certificates for development: an authority, servers, clients."),
     "completion": ("completion", "completion", "Teach a shell to complete commands and names."),
     "version": ("version", "version", "Version, and whether the hot modules are compiled."),

@@ -72,8 +72,10 @@ def _put(done: str) -> Any:
     @click.argument("resource")
     @click.argument("actions")
     @click.option("--deny", is_flag=True, help="Forbid instead of allow.")
-    @click.option("--from", "sources", default="", help="Addresses and CIDR blocks, `,` between; else everywhere.")
-    @click.option("--default", is_flag=True, help="Counts when no other entry speaks.")
+    @click.option(
+        "--from", "sources", default="", help="Addresses and CIDR blocks, separated by commas; by default all."
+    )
+    @click.option("--default", is_flag=True, help="Applies when no other entry matches.")
     @json_option
     @account_options
     def put(

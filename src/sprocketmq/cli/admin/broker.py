@@ -112,7 +112,7 @@ def producers(options: ClientOptions, name: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("name", type=BROKER)
-@click.option("--allow/--forbid", default=None, help="Route producers to it again, or no more.")
+@click.option("--allow/--forbid", default=None, help="Route producers to it again, or stop routing them.")
 @json_option
 @cluster_options
 def writing(options: ClientOptions, name: str, allow: bool | None, as_json: bool) -> None:

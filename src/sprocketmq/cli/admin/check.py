@@ -69,7 +69,7 @@ class CheckCommand(click.Command):
 
 
 @click.command(cls=CheckCommand)
-@click.option("--brokers", type=click.IntRange(0), default=1, show_default=True, help="So many must answer.")
+@click.option("--brokers", type=click.IntRange(0), default=1, show_default=True, help="How many brokers must answer.")
 @click.option("--disk-warning", default=75.0, show_default=True, metavar="PERCENT")
 @click.option("--disk-critical", default=90.0, show_default=True, metavar="PERCENT")
 @click.option("--group", "groups", multiple=True, type=GROUP, help="Look at the lag of this group; may be repeated.")

@@ -85,7 +85,7 @@ def _short(message: ReceivedMessage) -> dict[str, Any]:
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--all", "everything", is_flag=True, help="Every dead letter of the group.")
 @click.option("--to", type=TOPIC, help="Send copies to this topic instead, for whoever consumes it.")
-@click.option("--dry-run", is_flag=True, help="Show what would be sent, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent without sending it.")
 @json_option
 @cluster_options
 def resend(

@@ -119,7 +119,7 @@ def delete(options: ClientOptions, name: str, clean_offsets: bool, yes: bool, as
 @group.command()
 @click.argument("name", type=GROUP)
 @click.option("--topic", type=TOPIC, help="Only this topic.")
-@click.option("--owners", is_flag=True, help="Ask the consumers which queues they have.")
+@click.option("--owners", is_flag=True, help="Also show which consumer has each queue.")
 @watch_option
 @json_option
 @cluster_options

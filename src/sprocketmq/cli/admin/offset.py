@@ -53,11 +53,13 @@ def get(options: ClientOptions, group: str, topic: str, as_json: bool) -> None:
 @offset.command()
 @click.argument("group", type=GROUP)
 @click.argument("topic", type=TOPIC)
-@click.option("--to", "end", type=click.Choice(["first", "last"]), help="An end of the queues.")
+@click.option("--to", "end", type=click.Choice(["first", "last"]), help="The beginning or the end of every queue.")
 @click.option("--to-time", "when", type=Moment(), help="The first message stored at this time or later.")
-@click.option("--to-offset", "number", type=click.IntRange(0), help="This offset, kept within each queue's ends.")
-@click.option("--dry-run", is_flag=True, help="Show where the group would go, and do nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask; nobody is asked without a terminal.")
+@click.option(
+    "--to-offset", "number", type=click.IntRange(0), help="This offset, or the nearest one that the queue has."
+)
+@click.option("--dry-run", is_flag=True, help="Show the new offsets without changing anything.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation; without a terminal there is no question.")
 @json_option
 @cluster_options
 def reset(

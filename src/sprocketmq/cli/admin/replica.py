@@ -27,7 +27,7 @@ _controllers = click.option(
 
 @click.group()
 def replica() -> None:
-    """Replicas of broker sets: who reigns, who is in sync; elect and remove."""
+    """Replicas of broker sets: masters and what is in sync; elect and remove."""
 
 
 @replica.command()
@@ -81,7 +81,7 @@ def elect(options: ClientOptions, broker: str, broker_id: int, cluster: str, con
 @click.argument("broker")
 @click.argument("broker_id", type=int)
 @click.option("--cluster", default="DefaultCluster", show_default=True)
-@click.option("--yes", is_flag=True, help="Do not ask; nobody is asked without a terminal.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation; without a terminal there is no question.")
 @_controllers
 @json_option
 @cluster_options

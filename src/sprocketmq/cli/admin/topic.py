@@ -59,7 +59,7 @@ async def _details(admin: AdminClient, name: str) -> dict[str, Any]:
 @topic.command()
 @click.argument("name")
 @click.option("--queues", default=8, show_default=True, type=click.IntRange(1), help="Queues per broker.")
-@click.option("--read-queues", type=click.IntRange(1), help="When not as many as are written.")
+@click.option("--read-queues", type=click.IntRange(1), help="Queues to read, if their number differs.")
 @click.option("--perm", default=6, show_default=True, type=click.IntRange(0, 7), help="4 read + 2 write.")
 @click.option("--cluster", help="Only on the brokers of this cluster.")
 @click.option("--broker", help="Only on this broker.")

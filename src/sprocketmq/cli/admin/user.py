@@ -51,9 +51,9 @@ def _password(given: str | None, from_stdin: bool, random: bool) -> tuple[str, b
 
 def _secret_options(command: Any) -> Any:
     for option in (
-        click.option("--random", is_flag=True, help="Choose one, and print it once."),
+        click.option("--random", is_flag=True, help="Generate the secret and print it once."),
         click.option("--password-stdin", "from_stdin", is_flag=True, help="Read the secret from standard input."),
-        click.option("--password", help="The secret; others see the command line, so better --password-stdin."),
+        click.option("--password", help="The secret. Prefer --password-stdin: other users can see the command line."),
     ):
         command = option(command)
     return command
@@ -64,7 +64,7 @@ def _secret_options(command: Any) -> Any:
 @_secret_options
 @click.option("--super", "is_super", is_flag=True, help="May do everything, and change accounts.")
 @click.option("--strict", is_flag=True, help="Its requests must carry a signed time, number and code.")
-@click.option("--disabled", is_flag=True, help="Make it, but let nobody in with it yet.")
+@click.option("--disabled", is_flag=True, help="Create the user, but do not let it sign in yet.")
 @json_option
 @account_options
 def add(

@@ -39,7 +39,7 @@ def _days_option(default: int) -> Callable[[C], C]:
 
 @click.group()
 def certs() -> None:
-    """Certificates for development: an authority, and what it vouches for."""
+    """Certificates for development: an authority, servers and clients."""
 
 
 @certs.command()
@@ -91,7 +91,7 @@ def client(name: str, folder: Path, days: int) -> None:
 @json_option
 @click.pass_context
 def show_certificates(context: click.Context, files: tuple[Path, ...], folder: Path, as_json: bool) -> None:
-    """Whose the certificates are and until when; ends with 1 when one is over. FILES, else those of the folder."""
+    """Show the owners and expiry dates of FILES, or of the folder's certificates; exits with 1 when one has expired."""
     from sprocketmq.certificates import described
     from sprocketmq.cli.output.tables import show
 

@@ -22,7 +22,13 @@ PULL_BATCH = 1024
 @click.command(cls=CountCommand)
 @click.option("-c", "--count", default=200_000, show_default=True, type=click.IntRange(1), help="Messages.")
 @click.option("--size", default=128, show_default=True, type=click.IntRange(1), help="Bytes in a body.")
-@click.option("--in-flight", default=64, show_default=True, type=click.IntRange(1), help="Of the sends one by one.")
+@click.option(
+    "--in-flight",
+    default=64,
+    show_default=True,
+    type=click.IntRange(1),
+    help="How many single sends wait for their answers at a time.",
+)
 @click.option("--topic", help="A topic to use; otherwise one is made, and removed at the end.")
 @json_option
 @cluster_options

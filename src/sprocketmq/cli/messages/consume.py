@@ -36,21 +36,21 @@ _FIELDS = (
 
 @click.command(cls=CountCommand, epilog=_FIELDS)
 @click.argument("topic", type=TOPIC)
-@click.option("--group", type=GROUP, help="The consumer group; its members share the messages. Without one, nobody "
-              "notices that you read.")  # fmt: skip
-@click.option("--tag", default="*", show_default=True, help="Such as 'new || paid'.")
+@click.option("--group", type=GROUP, help="The consumer group; its members share the messages. Without a group "
+              "you only look, and no offset is stored.")  # fmt: skip
+@click.option("--tag", default="*", show_default=True, help="Tags, such as 'new || paid'.")
 @click.option("--sql", help="An SQL92 expression over the properties.")
 @click.option("--from", "start", metavar="first|last|-N|OFFSET|TIME",
-              help="Where to begin; with a group, where one begins that has consumed nothing yet.  [default: last; "
+              help="Where to start. With a group, it counts only while that has consumed nothing.  [default: last; "
               "first with --exit-at-end]")  # fmt: skip
 @click.option("--queue", "queues", multiple=True, type=click.IntRange(0), help="Only this queue; without a group.")
-@click.option("-c", "--count", type=click.IntRange(1), help="End after so many messages.")
-@click.option("--timeout", type=Finite(0), metavar="SECONDS", help="End when nothing came for so long.")
-@click.option("-e", "--exit-at-end", is_flag=True, help="End behind what is there now.")
+@click.option("-c", "--count", type=click.IntRange(1), help="Stop after this many messages.")
+@click.option("--timeout", type=Finite(0), metavar="SECONDS", help="Stop when no message has come for this long.")
+@click.option("-e", "--exit-at-end", is_flag=True, help="Stop at the current end of the topic.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @click.option("--raw", is_flag=True, help="Bodies only, one per line.")
 @click.option("-f", "--format", "form", type=Octets(), help=r"Such as '%t %o %k %s\n'; see below.")
-@click.option("--broadcast", is_flag=True, help="All messages, not a share of them.")
+@click.option("--broadcast", is_flag=True, help="Get every message, not a share of them.")
 @click.option("--orderly", is_flag=True, help="One after the other in each queue.")
 @click.option("--pop", is_flag=True, help="Let the broker hand messages out one by one.")
 @cluster_options

@@ -37,24 +37,24 @@ Make = Callable[[bytes, "str | None"], "Message"]
     "files",
     multiple=True,
     type=click.Path(path_type=Path, allow_dash=True, dir_okay=False),
-    help="A file that is the body, whatever is in it; `-` is the standard input. May be repeated.",
+    help="Send this file as one message; `-` is standard input. Repeatable.",
 )
 @click.option("--tag", help="The message's tag.")
-@click.option("--key", "keys", multiple=True, help="A key to find it by; may be given more than once.")
+@click.option("--key", "keys", multiple=True, help="A key to find the message by. Repeatable.")
 @click.option("-K", "--key-delimiter", "delimiter", type=Octets(),
               help=r"Each line of the input is KEY, TEXT, BODY; `\t` is a tab.")  # fmt: skip
-@click.option("--property", "properties", multiple=True, metavar="KEY=VALUE", help="A property; more than once.")
-@click.option("--delay-level", default=0, type=click.IntRange(0, 18), help="1 (1 s) to 18 (2 h).")
-@click.option("--delay", type=Finite(0), metavar="SECONDS", help="Deliver it so much later.")
-@click.option("--shard", help="Messages with one shard key stay in order.")
-@click.option("-c", "--count", default=1, show_default=True, type=click.IntRange(1), help="Send it so many times.")
+@click.option("--property", "properties", multiple=True, metavar="KEY=VALUE", help="A property. Repeatable.")
+@click.option("--delay-level", default=0, type=click.IntRange(0, 18), help="Delay level, 1 (1 s) to 18 (2 h).")
+@click.option("--delay", type=Finite(0), metavar="SECONDS", help="Deliver it after this many seconds.")
+@click.option("--shard", help="Sharding key: messages with the same one stay in order.")
+@click.option("-c", "--count", default=1, show_default=True, type=click.IntRange(1), help="Send it this many times.")
 @click.option(
     "--timeout",
     default=10.0,
     show_default=True,
     type=Finite(0, min_open=True),
     metavar="SECONDS",
-    help="For each message.",
+    help="Timeout of each send.",
 )
 @click.option("--group", default="sprocket-send", show_default=True, help="The producer group.")
 @json_option

@@ -78,7 +78,7 @@ def stat(directory: Path, as_json: bool, **options: Any) -> None:
 @click.option("--to-physical", "end_physical", type=int, default=FOREVER, help="Offset in the log after the last.")
 @click.option("--limit", "-n", type=click.IntRange(min=1), help="Stop after this many messages.")
 @click.option(
-    "--body", "body_form", type=click.Choice(["text", "base64", "none"]), default="text", help="Bodies as.",
+    "--body", "body_form", type=click.Choice(["text", "base64", "none"]), default="text", help="How to show bodies.",
     show_default=True,
 )  # fmt: skip
 @click.option("--commit-order", is_flag=True, help="Walk the CommitLog instead of the queues.")

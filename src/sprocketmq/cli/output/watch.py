@@ -21,7 +21,7 @@ _HOME_AND_CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 def watch_option(command: C) -> C:
     return click.option(
         "--watch", type=Finite(0.2), is_flag=False, flag_value=EVERY, metavar="[SECONDS]",
-        help=f"Again and again, until ^C; every {EVERY:g} seconds unless you say.",
+        help=f"Refresh until ^C, every {EVERY:g} seconds by default.",
     )(command)  # fmt: skip
 
 

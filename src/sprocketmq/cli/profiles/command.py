@@ -13,13 +13,13 @@ from sprocketmq.errors import ConfigError
 
 @click.group()
 def profile() -> None:
-    """Named clusters: where they are, and how to get in."""
+    """Named clusters: addresses, accounts and TLS."""
 
 
 @profile.command("list")
 @json_option
 def list_profiles(as_json: bool) -> None:
-    """The profiles there are; the current one is used when nobody says --profile."""
+    """List the profiles. Commands without --profile use the current one."""
     profiles = file.load()
     rows = (
         {"profile": name, "current": name == profiles.current, "nameserver": entries.get("nameserver")}
@@ -32,7 +32,7 @@ def list_profiles(as_json: bool) -> None:
 @click.argument("name", required=False, type=PROFILE)
 @json_option
 def show_profile(name: str | None, as_json: bool) -> None:
-    """What the profile NAME (else the current one) says; secrets are not shown."""
+    """Show the profile NAME, or the current one, without its secrets."""
     profiles = file.load()
     chosen = name or profiles.current
     if chosen is None:
@@ -60,7 +60,7 @@ def use(name: str | None, nobody: bool) -> None:
 @click.argument("name", type=PROFILE)
 @click.argument("entries", nargs=-1, required=True, metavar="KEY=VALUE...")
 def set_entries(name: str, entries: tuple[str, ...]) -> None:
-    """Make the profile NAME, or change it; an empty VALUE takes the key out.
+    """Create or change the profile NAME; an empty VALUE removes the key.
 
     Keys: nameserver, namespace, access_key, secret_key_file, token_file, tls, tls_ca, tls_cert, tls_key,
     tls_key_password_file, tls_verify, tls_check_hostname.
@@ -83,7 +83,7 @@ def set_entries(name: str, entries: tuple[str, ...]) -> None:
 @profile.command()
 @click.argument("name", type=PROFILE)
 def remove(name: str) -> None:
-    """Forget the profile NAME."""
+    """Delete the profile NAME."""
     profiles = file.load()
     profiles.get(name)
     del profiles.named[name]

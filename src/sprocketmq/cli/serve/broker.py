@@ -13,10 +13,10 @@ from sprocketmq.extras import need_linux
 
 @click.group(invoke_without_command=True)
 @click.option("-c", "--config", "file", type=click.Path(path_type=Path), help="A broker.conf, as RocketMQ's.")
-@click.option("-n", "--nameserver", "nameservers", envvar="NAMESRV_ADDR", help="HOST:PORT, joined by `;`.")
+@click.option("-n", "--nameserver", "nameservers", envvar="NAMESRV_ADDR", help="HOST:PORT, several separated by ';'.")
 @click.option("--data", type=click.Path(path_type=Path), help="Store directory (storePathRootDir).")
 @click.option("--port", type=PORT, help="Port to listen on (listenPort).")
-@click.option("--set", "options", multiple=True, metavar="KEY=VALUE", help="Any key of the file; wins over it.")
+@click.option("--set", "options", multiple=True, metavar="KEY=VALUE", help="Any key of the file; overrides it.")
 @click.pass_context
 def broker(
     context: click.Context, file: Path | None, nameservers: str | None, data: Path | None, port: int | None,

@@ -31,7 +31,9 @@ class Plan(Protocol):
 
 
 def dashboard_options(command: C) -> C:
-    port = click.option("--dashboard-port", type=PORT, default=8080, show_default=True, help="The console; 0: none.")
+    port = click.option(
+        "--dashboard-port", type=PORT, default=8080, show_default=True, help="Port of the console; 0 turns it off."
+    )
     write = click.option("--dashboard-write", is_flag=True, help="Let the console change things.")
     return port(write(command))
 

@@ -18,8 +18,8 @@ from sprocketmq.remoting.loop import run
 @click.option("-c", "--config", "file", type=click.Path(path_type=Path), help="A namesrv.conf, as RocketMQ's.")
 @click.option("--host", help="Address to listen on (bindAddress).")
 @click.option("--port", type=PORT, help="Port to listen on (listenPort).")
-@click.option("--data", type=click.Path(path_type=Path), help="Directory for what is kept; ~/namesrv by default.")
-@click.option("--set", "options", multiple=True, metavar="KEY=VALUE", help="Any key of the file; wins over it.")
+@click.option("--data", type=click.Path(path_type=Path), help="Directory for the state; ~/namesrv by default.")
+@click.option("--set", "options", multiple=True, metavar="KEY=VALUE", help="Any key of the file; overrides it.")
 def nameserver(
     file: Path | None, host: str | None, port: int | None, data: Path | None, options: tuple[str, ...]
 ) -> None:

@@ -143,16 +143,26 @@ def make_command(embed: EmbedBroker) -> click.Command:
     """The `up` command, given the way to run a broker in this process."""
 
     @click.command()
-    @click.option("--data", type=click.Path(path_type=Path), default=Path("sprocket-data"), show_default=True)
     @click.option(
-        "--brokers", type=click.IntRange(1), default=1, show_default=True, help="One process each when several."
+        "--data",
+        type=click.Path(path_type=Path),
+        default=Path("sprocket-data"),
+        show_default=True,
+        help="Directory for the data.",
+    )
+    @click.option(
+        "--brokers",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="How many brokers; each of several is a process of its own.",
     )
     @click.option(
         "--replicas",
         type=click.IntRange(1, 9),
         default=1,
         show_default=True,
-        help="Of one broker, under a controller: kill one and watch.",
+        help="How many replicas of the broker, with a controller for failover.",
     )
     @click.option("--host", default=LOOPBACK, show_default=True, help="Address to listen on.")
     @click.option("--nameserver-port", type=PORT, default=9876, show_default=True)
