@@ -90,7 +90,7 @@ class RouteCache:
             raise error
         if isinstance(error, NoRoute) and await self._has_brokers(left):
             return True  # and the route may have come in between
-        self._notices.tell(_STARTING, "no cluster yet, it is tried again until the timeout of the call error=%s", error)
+        self._notices.tell(_STARTING, "waiting for the cluster until the call times out error=%s", error)
         await asyncio.sleep(_STARTING_S)
         return False
 
