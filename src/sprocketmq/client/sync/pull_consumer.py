@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from sprocketmq.client.names import full_group
 from sprocketmq.client.options import ClientOptions, Connecting
@@ -13,6 +13,9 @@ from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import PullSettings
 from sprocketmq.client.sync.facade import Facade, blocking
 from sprocketmq.protocol.message_queue import MessageQueue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class PullConsumer(Facade[AsyncPullConsumer]):
@@ -38,6 +41,7 @@ class PullConsumer(Facade[AsyncPullConsumer]):
     seek_to_end = blocking(AsyncPullConsumer.seek_to_end)
     seek_to_time = blocking(AsyncPullConsumer.seek_to_time)
     poll = blocking(AsyncPullConsumer.poll)
+    poll_arrow = blocking(AsyncPullConsumer.poll_arrow)
     commit = blocking(AsyncPullConsumer.commit)
     committed = blocking(AsyncPullConsumer.committed)
     begin_offset = blocking(AsyncPullConsumer.begin_offset)
@@ -78,3 +82,6 @@ class PullConsumer(Facade[AsyncPullConsumer]):
 
     def read_range(self, queue: MessageQueue, begin: int, end: int) -> Iterator[list[ReceivedMessage]]:
         return self._iterate(self._started().read_range(queue, begin, end))
+
+    def read_range_arrow(self, queue: MessageQueue, begin: int, end: int) -> Iterator[pa.RecordBatch]:
+        return self._iterate(self._started().read_range_arrow(queue, begin, end))

@@ -78,12 +78,20 @@ class PushConsumer(Facade[AsyncPushConsumer]):
             raise ValueError(f"topic {topic} has a handler already")
         self._handlers.append((topic, function, tags, sql, batch))
         if self._wanted:
-            client = self._started()
+            self._on_loop(lambda client: client.add_handler(topic, function, tags, sql=sql, batch=batch))
 
-            async def add() -> None:
-                client.add_handler(topic, function, tags, sql=sql, batch=batch)
+    def unsubscribe(self, topic: str) -> None:
+        """Let the topic's queues go; another handler may be declared for it."""
+        self._handlers = [each for each in self._handlers if each[0] != topic]
+        if self._wanted:
+            self._on_loop(lambda client: client.unsubscribe(topic))
 
-            self._run(add())
+    def pause(self) -> None:
+        """Pull no more for now. What is in hand goes on, and the queues stay ours."""
+        self._on_loop(lambda client: client.pause())
+
+    def resume(self) -> None:
+        self._on_loop(lambda client: client.resume())
 
     def run_forever(self, *, signals: bool = True) -> None:
         """Until `stop` is called, or SIGTERM or SIGINT comes to the main thread; see the asyncio PushConsumer."""
@@ -97,6 +105,14 @@ class PushConsumer(Facade[AsyncPushConsumer]):
                 running.cancel()
                 raise
         running.result()
+
+    def _on_loop(self, call: Callable[[AsyncPushConsumer], None]) -> None:
+        client = self._started()
+
+        async def run() -> None:
+            call(client)
+
+        self._run(run())
 
     reply = blocking(AsyncPushConsumer.reply)
 

@@ -70,3 +70,17 @@ def test_a_stop_that_cannot_be_waited_for_changes_nothing(cluster: EmbeddedClust
 def test_run_forever_of_a_consumer_that_nobody_started(cluster: EmbeddedCluster) -> None:
     with pytest.raises(Closed, match="the consumer is not started"):
         PushConsumer("g", cluster.nameserver).run_forever()
+
+
+def test_another_handler_of_a_topic_while_the_consumer_runs(cluster: EmbeddedCluster, topic: str) -> None:
+    first, second = threading.Event(), threading.Event()
+    consumer = PushConsumer(topic, cluster.nameserver, settings=FIRST)
+    consumer.add_handler(topic, lambda _: first.set())
+    with consumer, Producer("p", cluster.nameserver) as producer:
+        assert first.wait(60)
+        consumer.pause()
+        consumer.unsubscribe(topic)
+        consumer.add_handler(topic, lambda _: second.set())
+        consumer.resume()
+        producer.send(Message(topic, b"y"))
+        assert second.wait(60)
