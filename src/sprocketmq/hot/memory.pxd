@@ -1,7 +1,7 @@
 # The C form of memory.py.
 from cpython.buffer cimport Py_buffer
 from libc.string cimport memset
-from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+from posix.time cimport CLOCK_MONOTONIC, CLOCK_REALTIME, clock_gettime, timespec
 
 cdef extern from "Python.h":
     Py_buffer* PyMemoryView_GET_BUFFER(object view)
@@ -37,3 +37,9 @@ cdef inline long long ticks_ns() noexcept:
     cdef timespec now
     clock_gettime(CLOCK_MONOTONIC, &now)
     return <long long>now.tv_sec * 1000000000 + now.tv_nsec
+
+
+cdef inline long long wall_ms() noexcept:
+    cdef timespec now
+    clock_gettime(CLOCK_REALTIME, &now)
+    return <long long>now.tv_sec * 1000 + now.tv_nsec // 1000000

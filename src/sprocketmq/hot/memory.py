@@ -36,3 +36,8 @@ def as_int32(value: int) -> int:
 def ticks_ns() -> int:
     """A clock that only goes forward."""
     return time.monotonic_ns()
+
+
+def wall_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000

@@ -20,9 +20,10 @@ from sprocketmq.store.config import GROWTH_FILES, StoreConfig, default_mapped_qu
 from sprocketmq.store.dispatch.dispatch import Dispatcher, OnDispatch
 from sprocketmq.store.files.checkpoint import Checkpoint
 from sprocketmq.store.files.deleted_topics import DeletedTopics, Deletion
-from sprocketmq.store.files.files import Clock, Disk, Files, SystemClock
+from sprocketmq.store.files.files import Clock, Disk, Files
 from sprocketmq.store.files.map_cache import MapCache
 from sprocketmq.store.files.sigbus import guard_maps
+from sprocketmq.store.files.system_clock import SystemClock
 from sprocketmq.store.index.index import Index
 from sprocketmq.store.log.append import Appender, PutResult, PutStatus
 from sprocketmq.store.log.checkpoint_writer import CheckpointWriter

@@ -17,7 +17,6 @@ import errno
 import mmap
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -134,14 +133,6 @@ class Files(Protocol):
     def lock(self, path: Path) -> Lock:
         """Own the directory that `path` is in, or StoreLocked."""
         ...
-
-
-class SystemClock:
-    def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
-
-    def monotonic_ms(self) -> int:
-        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
 
 
 class DiskFile:
