@@ -43,3 +43,7 @@ cdef inline long long wall_ms() noexcept:
     cdef timespec now
     clock_gettime(CLOCK_REALTIME, &now)
     return <long long>now.tv_sec * 1000 + now.tv_nsec // 1000000
+
+
+cdef inline long long nanoseconds(double seconds) noexcept:
+    return <long long>(seconds * 1e9)

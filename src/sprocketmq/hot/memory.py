@@ -41,3 +41,8 @@ def ticks_ns() -> int:
 def wall_ms() -> int:
     """Milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+def nanoseconds(seconds: float) -> int:
+    """Without what is less than one."""
+    return int(seconds * 1e9)

@@ -1,4 +1,6 @@
 # The C types of answer_times.py.
+from sprocketmq.hot.memory cimport nanoseconds
+
 import cython
 
 cdef long long _MS_NS
@@ -22,6 +24,7 @@ cdef class AnswerTimes:
     cdef readonly dict kinds
     cdef AnswerKind _kind
     cdef list _others
+    cdef AnswerKind _late
 
     @cython.locals(kind=AnswerKind)
     cpdef object note(self, int code, int response, bint oneway)
@@ -29,6 +32,7 @@ cdef class AnswerTimes:
     @cython.locals(kind=AnswerKind, other=AnswerKind)
     cpdef object settle(self, long long took_ns)
 
+    @cython.locals(kind=AnswerKind, took_ns=cython.longlong)
     cpdef object late(self, int code, int response, double took_s, bint waited)
 
     cdef AnswerKind _change(self, int code, int response, bint oneway)

@@ -9,6 +9,14 @@ Every request passes here, so this is compiled.
 
 from __future__ import annotations
 
+try:
+    import cython
+except ImportError:
+    from sprocketmq.hot import shadow as cython
+
+if not cython.compiled:
+    from sprocketmq.hot.memory import nanoseconds
+
 #: RemotingMetricsManager.getMetricsView, in milliseconds.
 BOUNDS_MS = (1, 3, 5, 7, 10, 100, 1000, 2000, 3000)
 #: The code of requests that there is no handler for: peers can make up as many as they like.
@@ -57,6 +65,8 @@ class AnswerTimes:
         #: That of the last answer, as most are like the one before; and others of the same read.
         self._kind = AnswerKind(UNKNOWN, 0, False, False)
         self._others: list[AnswerKind] = []
+        #: That of the last one that left by itself.
+        self._late = self._kind
 
     def note(self, code: int, response: int, oneway: bool) -> None:
         """An answer that leaves with this read's."""
@@ -77,7 +87,11 @@ class AnswerTimes:
 
     def late(self, code: int, response: int, took_s: float, waited: bool) -> None:
         """An answer that left by itself; its read was settled long before."""
-        self._of(code, response, False, waited).add(max(int(took_s * 1e9), 0), 1)
+        kind = self._late
+        if kind.code != code or kind.response != response or kind.waited != waited:
+            kind = self._late = self._of(code, response, False, waited)
+        took_ns = nanoseconds(took_s)
+        kind.add(took_ns if took_ns > 0 else 0, 1)
 
     def _change(self, code: int, response: int, oneway: bool) -> AnswerKind:
         if self._kind._fresh:

@@ -23,7 +23,7 @@ from sprocketmq.errors import ConnectionLost
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
-from sprocketmq.remoting.handlers import Frame, ProcessorTable, Reply, Steps
+from sprocketmq.remoting.handlers import ProcessorTable, Reply, Steps
 from sprocketmq.remoting.peer import Peer, peer_of
 from sprocketmq.remoting.tls.layer import OnOpen, TlsTransport
 from sprocketmq.remoting.traffic import Traffic
@@ -55,7 +55,6 @@ class Connection(Traffic, asyncio.Protocol):
         #: Called once, when the peer has read so much of its answers that more may be written.
         self.on_writable: list[Callable[[], None]] = []
         self._registry = registry
-        self._draining = False
         self._owes = False  # it was charged, and has not rested for it yet
         self._resting: asyncio.TimerHandle | None = None
         self._named = peer  # by a proxy that is trusted
@@ -90,18 +89,9 @@ class Connection(Traffic, asyncio.Protocol):
         command.flag |= FLAG_ONEWAY
         self._put(encode_frame(command))
 
-    def reply(self, reply: Command | Frame, request: Command, *, waited: bool = False) -> None:
-        """The late answer to a request whose handler returned None; `waited` when that was for a message."""
-        self.in_flight -= 1
-        self._put_frame(encode_frame(reply) if isinstance(reply, Command) else reply)
-        if self._draining:
-            self._registry.notice()
-        # last: whatever goes wrong with the figures, the answer is out
-        self._table.answered_late(request, reply, self._loop.time() - request.arrived, waited)
-
     def drain(self) -> None:
         """Read no more requests; those that were read are still answered."""
-        self._draining = True
+        self.draining = True
         self.stop_reading()
         if self._resting is not None:
             self._resting.cancel()
@@ -128,6 +118,9 @@ class Connection(Traffic, asyncio.Protocol):
         self.stop_reading()
         self._registry.held.turns.wait(go_on)
 
+    def notice_answer(self) -> None:
+        self._registry.notice()
+
     def take_turn(self) -> None:
         self.awaits_turn = False
         self._resting = None
@@ -138,7 +131,7 @@ class Connection(Traffic, asyncio.Protocol):
             return
         self._do_backlog()
         self.close_damaged()
-        if self._draining:
+        if self.draining:
             self._registry.notice()
         self.go_on_reading()
 
@@ -149,7 +142,7 @@ class Connection(Traffic, asyncio.Protocol):
 
     def rest(self, seconds: float) -> None:
         """Read nothing and do nothing more for so long, or until the server stops."""
-        if self._draining:
+        if self.draining:
             return
         self.awaits_turn = True
         self.stop_reading()
@@ -166,7 +159,7 @@ class Connection(Traffic, asyncio.Protocol):
         """Whether it has to rest; asked again after each rest, for others of its address may have been charged."""
         if self._owes:
             seconds = self._registry.costs.rest_of(self.peer.host, self._loop.time())
-            self._owes = seconds > 0 and not self._draining
+            self._owes = seconds > 0 and not self.draining
             if self._owes:
                 self.rest(seconds)
         return self._owes
@@ -205,7 +198,7 @@ class Connection(Traffic, asyncio.Protocol):
         writable, self.on_writable = self.on_writable, []
         for callback in writable:
             callback()
-        if self._draining:
+        if self.draining:
             self._registry.notice()
         else:
             self.go_on_reading()
@@ -304,5 +297,5 @@ class Connection(Traffic, asyncio.Protocol):
 
     def go_on_reading(self) -> None:
         """Unless there is another reason not to."""
-        if self._may_go_on() and not self._draining and not self._transport.is_closing():
+        if self._may_go_on() and not self.draining and not self._transport.is_closing():
             self._transport.resume_reading()

@@ -36,6 +36,8 @@ cdef class ProcessorTable:
 
     cpdef object handle(self, object connection, Command request)
 
+    cpdef object answered_late(self, Command request, object reply, double seconds, bint waited)
+
     cdef int _known(self, Command request) except? -2
 
     @cython.locals(refused=Command, processor=Processor)

@@ -27,6 +27,7 @@ cdef class Traffic:
     cdef public object session
     cdef public int in_flight
     cdef public bint closed
+    cdef public bint draining
     cdef public bint is_caller
     cdef public double last_active
     cdef public object frame_since

@@ -88,6 +88,8 @@ class Traffic:
         self.session: Any = None
         self.in_flight = 0
         self.closed = False
+        #: No more requests are read, and somebody waits until those that were read are answered.
+        self.draining = False
         self.is_caller = is_caller
         self.last_active = 0.0
         self.frame_since: float | None = None
@@ -218,6 +220,10 @@ class Traffic:
         """Go on with what waits."""
         raise NotImplementedError
 
+    def notice_answer(self) -> None:
+        """Tell who waits for the last answer that one was given."""
+        raise NotImplementedError
+
     def pay(self) -> None:
         """Have its costs charged, and rest when they are too much."""
         raise NotImplementedError
@@ -272,6 +278,18 @@ class Traffic:
             self._write()
 
     # -- out ------------------------------------------------------------------------------------------------------
+
+    def reply(self, reply: Command | Frame, request: Command, *, waited: bool = False) -> None:
+        """The late answer to a request whose handler returned None; `waited` when that was for a message."""
+        self.in_flight -= 1
+        if isinstance(reply, Command):
+            self._put_frame(encode_frame(reply))
+        else:
+            self._put_frame(reply)
+        if self.draining:
+            self.notice_answer()
+        # last: whatever goes wrong with the figures, the answer is out
+        self._table.answered_late(request, reply, self._loop.time() - request.arrived, waited)
 
     def _put_frame(self, frame: Frame) -> None:
         if isinstance(frame, bytes):

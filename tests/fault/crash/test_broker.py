@@ -149,7 +149,7 @@ async def test_a_topic_that_is_not_saved_in_time_is_told() -> None:
     disk.full = True
     answer = await caller.send()
     assert answer.code == ResponseCode.FLUSH_DISK_TIMEOUT
-    assert broker.acks._topics.dirty
+    assert broker.topics.saver.dirty
     disk.full = False
     await caller.client.close(grace=0.1)
     await broker.stop()

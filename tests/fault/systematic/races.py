@@ -196,6 +196,7 @@ def the_log_is_flushed_while_acknowledgements_are_given() -> tuple[Job, Job, Job
     answered: list[bytes] = []
     loop: Any = type("Loop", (), {"call_soon_threadsafe": staticmethod(asked.append), "time": staticmethod(float)})
     acks._loop = loop
+    acks.answers.time = loop.time
     store.on_progress = acks._flushed
     place = ledger.put(store)
     assert place is not None

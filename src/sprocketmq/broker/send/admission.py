@@ -143,7 +143,7 @@ class SendAdmission:
         """
         unsaved = self._topics.unsaved(topic)
         if answer is None and unsaved:
-            self._acks.wait_for_topic(unsaved)
+            self._acks.answers.wait_for_topic(unsaved)
         if answer is None or request.is_oneway:
             return answer
         task = asyncio.ensure_future(self._reply_announced(connection, request, answer))

@@ -21,24 +21,21 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from sprocketmq.broker.metrics.counter import Counter
 from sprocketmq.broker.periodic import Periodic
+from sprocketmq.broker.send.waiting_answers import WaitingAnswers
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.codes import ResponseCode
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.frame.decoder import FrameDecoder
 from sprocketmq.remoting import Connection
 from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.send")
 
 _SCAN_SECONDS = 0.2
-
-#: Where its messages end, when it came, whom and what to answer, who counts, the change of the topics to wait for.
-Waiter: TypeAlias = tuple[int, float, Connection, Command, bytes, Counter | None, int]
 
 
 class Copies(Protocol):
@@ -75,11 +72,8 @@ class Acks:
         self._copies: Copies | None = None
         self._flushes = store.config.sync_flush
         self._timeout = store.config.sync_flush_timeout / 1000
-        self._topics = topics
         topics.on_saved.append(self._answer_saved)
-        self._waiting: deque[Waiter] = deque()
-        #: For these the log is safe, and their topic is not yet.
-        self._unsaved: deque[Waiter] = deque()
+        self.answers = WaitingAnswers(topics)
         self._written: deque[tuple[float, int]] = deque()
         self._given_up = 0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -87,7 +81,7 @@ class Acks:
         self._called = False
 
     def __len__(self) -> int:
-        return len(self._waiting) + len(self._unsaved)
+        return len(self.answers)
 
     @property
     def waits(self) -> bool:
@@ -112,12 +106,13 @@ class Acks:
 
     def _break_promises(self, copies: Copies) -> None:
         """The set is another master's now, or nobody's: what it has not confirmed may be cut, and is not readable."""
-        while self._waiting:
-            self._answer_first(ResponseCode.FLUSH_SLAVE_TIMEOUT, "this broker is the master no more")
+        while self.answers.first is not None:
+            self.answers.fail_first(ResponseCode.FLUSH_SLAVE_TIMEOUT, "this broker is the master no more")
         self._store.readable.limit(copies.offset)
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self.answers.time = self._loop.time
         self._store.on_progress = self._flushed
         self._scans.start()
 
@@ -129,18 +124,8 @@ class Acks:
     def add(
         self, end_offset: int, connection: Connection, request: Command, success: bytes, counter: Counter | None = None
     ) -> None:
-        """Answer with `success` when the log is safe up to `end_offset`. `counter` is told how long that took.
-
-        The request keeps no body: it is in the log.
-        """
-        assert self._loop is not None
-        request.body = b""
-        self._waiting.append((end_offset, self._loop.time(), connection, request, success, counter, 0))
-
-    def wait_for_topic(self, change: int) -> None:
-        """The answer that was added last goes out when this change of the table of topics is on disk as well."""
-        end, began, connection, request, success, counter, _ = self._waiting.pop()
-        self._waiting.append((end, began, connection, request, success, counter, change))
+        """Answer with `success` when the log is safe up to `end_offset`. `counter` is told how long that took."""
+        self.answers.add(end_offset, connection, request, success, counter)
 
     def is_safe(self, offset: int) -> bool:
         """Whether an acknowledgement of what ends at `offset` need not wait."""
@@ -185,27 +170,14 @@ class Acks:
         self._dispatch()
         self._answer(min(flushed, copies.offset))
         if copies.gives_up and not copies.available:
-            while self._waiting and self._waiting[0][0] <= flushed:
-                self._answer_first(ResponseCode.SLAVE_NOT_AVAILABLE, "no slave is there to confirm")
+            while (first := self.answers.first) is not None and first.end_offset <= flushed:
+                self.answers.fail_first(ResponseCode.SLAVE_NOT_AVAILABLE, "no slave is there to confirm")
 
     def _answer(self, safe: int) -> None:
-        waiting = self._waiting
-        if not waiting or waiting[0][0] > safe:
-            return
-        now = asyncio.get_running_loop().time()
-        while waiting and waiting[0][0] <= safe:
-            waiter = waiting[0]
-            if waiter[6] > self._topics.saved_changes:
-                self._unsaved.append(waiter)
-            else:
-                _succeed(waiter, now)
-            waiting.popleft()  # last: whatever fails before, the next look answers
+        self.answers.succeed(safe, asyncio.get_running_loop().time())
 
     def _answer_saved(self) -> None:
-        for waiter in list(self._unsaved):
-            if waiter[6] <= self._topics.saved_changes:
-                _succeed(waiter, asyncio.get_running_loop().time())
-                self._unsaved.remove(waiter)
+        self.answers.succeed_saved(asyncio.get_running_loop().time())
 
     def _dispatch(self) -> None:
         """What cannot be dispatched is on disk all the same: its senders are answered, and the next put tries again."""
@@ -217,18 +189,18 @@ class Acks:
 
     def _fail_all(self) -> None:
         reason = str(self._store.failure)
-        while self._waiting:
-            self._answer_first(ResponseCode.SERVICE_NOT_AVAILABLE, reason)
+        while self.answers.first is not None:
+            self.answers.fail_first(ResponseCode.SERVICE_NOT_AVAILABLE, reason)
 
     def _scan(self) -> None:
-        now = asyncio.get_running_loop().time()
-        while self._waiting and (late := self._late(self._waiting[0][0], now - self._waiting[0][1])) is not None:
-            self._answer_first(*late)
-        while self._unsaved and now - self._unsaved[0][1] >= self._timeout:
-            _fail(self._unsaved.popleft(), ResponseCode.FLUSH_DISK_TIMEOUT, "the new topic was not saved in time")
+        now, answers = asyncio.get_running_loop().time(), self.answers
+        while (first := answers.first) is not None and (late := self._late(first.end_offset, now - first.since)):
+            answers.fail_first(*late)
+        while (first := answers.first_unsaved) is not None and now - first.since >= self._timeout:
+            answers.fail_first_unsaved(ResponseCode.FLUSH_DISK_TIMEOUT, "the new topic was not saved in time")
         if self._copies is not None and self._copies.gives_up:
             self._give_up(self._copies, now)
-        if self._waiting or self._unsaved:
+        if len(answers):
             self.progress()  # whatever kept an answer back, it is not kept back for ever
             self._answer_saved()
 
@@ -250,37 +222,3 @@ class Acks:
             self._given_up = max(self._given_up, written.popleft()[1])
             if not written or written[0][0] + copies.timeout > now:
                 self.progress()
-
-    def _answer_first(self, code: int, remark: str) -> None:
-        """Tell the one who waits longest that the message is not known to be safe."""
-        _fail(self._waiting.popleft(), code, remark)
-
-
-def _succeed(waiter: Waiter, now: float) -> None:
-    _, began, _, _, success, counter, _ = waiter
-    if counter is not None:
-        counter.micros += int((now - began) * 1e6)
-    _reply(waiter, success)
-
-
-def _fail(waiter: Waiter, code: int, remark: str) -> None:
-    _reply(waiter, changed_answer(waiter[4], code, remark))
-
-
-def _reply(waiter: Waiter, answer: bytes | Command) -> None:
-    """One that cannot be answered is disconnected, and keeps nobody else from an answer."""
-    connection = waiter[2]
-    try:
-        connection.reply(answer, waiter[3])
-    except Exception as error:  # noqa: BLE001 - the edge of the loop
-        events.error("answer not given", error, peer=connection.peer)
-        connection.abort("an answer could not be given")
-
-
-def changed_answer(success: bytes, code: int, remark: str) -> Command:
-    """The answer that was to be given, with another code: what it says of the message is true all the same."""
-    (answer,) = FrameDecoder().feed(success)
-    answer.code = code
-    answer.remark = remark
-    answer.body = b""  # messages that POP took are given when that they were taken is safe
-    return answer

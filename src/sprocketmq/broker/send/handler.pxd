@@ -3,6 +3,7 @@ from sprocketmq.broker.metrics.counter cimport Counter, LargeMessages
 from sprocketmq.broker.send.admitted_topics cimport AdmittedTopics, TopicAdmission
 from sprocketmq.broker.send.answer cimport SendAnswers
 from sprocketmq.broker.send.properties cimport SentProperties, shared, stored
+from sprocketmq.broker.send.waiting_answers cimport WaitingAnswers
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.record.sysflag cimport TRANSACTION_MASK
 from sprocketmq.protocol.requests.send cimport SendRequest, decode_send
@@ -22,8 +23,8 @@ cdef class SendHandler:
     cdef object _settings
     cdef object _store
     cdef Appender _appender
-    cdef object _all_acks
     cdef object _acks
+    cdef WaitingAnswers _waiting
     cdef object _unique_ids
     cdef SentProperties _found
     cdef str _id_prefix

@@ -31,6 +31,7 @@ from sprocketmq.broker.send.message import added_properties
 from sprocketmq.broker.send.properties import SentProperties
 from sprocketmq.broker.send.refusals import not_stored
 from sprocketmq.broker.send.special import SpecialSends, check_batch
+from sprocketmq.broker.send.waiting_answers import WaitingAnswers
 from sprocketmq.broker.settings import Settings
 from sprocketmq.codes import FLAG_ONEWAY, RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -61,8 +62,8 @@ class SendHandler:
         self._settings = settings
         self._store = store
         self._appender = store.appender
-        self._all_acks = acks
-        self._acks: Acks | None = None
+        self._acks = acks
+        self._waiting: WaitingAnswers | None = None
         self._unique_ids = unique_ids
         #: What `put` finds in the message at hand. One will do for all: a send runs to its end on the loop before the
         #: next begins, and only what it has read before the store is called is used after it.
@@ -75,7 +76,7 @@ class SendHandler:
 
     def follow_acks(self) -> None:
         """Whether senders wait changes with the role of the broker."""
-        self._acks = self._all_acks if self._all_acks.waits else None
+        self._waiting = self._acks.answers if self._acks.waits else None
 
     def add_to(self, table: ProcessorTable) -> None:
         codes = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
@@ -157,9 +158,9 @@ class SendHandler:
 
     def when_safe(self, connection: Any, request: Command, result: PutResult, counter: Counter, frame: bytes) -> Any:
         """The answer, or None while it waits for the disk. Nobody waits for the answer of a oneway send."""
-        if self._acks is None or request.flag & _ONEWAY:
+        if self._waiting is None or request.flag & _ONEWAY:
             return frame
-        self._acks.add(result.end_offset, connection, request, frame, counter)
-        if len(self._acks) >= self._admitted.waiting_limit:
+        waiting = self._waiting.add(result.commit_offset + result.size, connection, request, frame, counter)
+        if waiting >= self._admitted.waiting_limit:
             self._admitted.is_open = False
         return None

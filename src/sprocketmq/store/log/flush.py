@@ -49,6 +49,7 @@ class LogFlusher:
         self._syncing_since: float | None = None
         self._moved = threading.Condition()
         self._wake = threading.Event()
+        self._woken = False  # since the thread has looked last
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._last_flush = time.monotonic()
@@ -83,7 +84,8 @@ class LogFlusher:
             self._thread.join()
 
     def wake(self) -> None:
-        if not self._wake.is_set():  # asked after every append, and much cheaper than setting it again
+        if not self._woken:  # asked after every append, and much cheaper than asking or setting the event
+            self._woken = True
             self._wake.set()
 
     def flush_soon(self) -> None:
@@ -116,6 +118,7 @@ class LogFlusher:
             pause = _RETRY_SECONDS if self._trouble else rest
             self._wake.wait(pause)
             self._wake.clear()
+            self._woken = False  # after the event, or a wake between the two would be lost with those that follow it
             if self._stopping.is_set():
                 return
             if config.sync_flush:

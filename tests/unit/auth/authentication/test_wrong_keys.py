@@ -23,7 +23,7 @@ class Answering(FakeConnection):
         self.rests: list[float] = []
         self.cost_ns = 0
 
-    def reply(self, reply: Any, _request: Any) -> None:
+    def reply(self, reply: Any, request: Any, *, waited: bool = False) -> None:
         self.answers.append(reply)
 
     def rest(self, seconds: float) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.protocol import golden
 
 from sprocketmq.broker.send.answer import SendAnswers
-from sprocketmq.broker.send.durable_acks import changed_answer
+from sprocketmq.broker.send.waiting_answers import changed_answer
 from sprocketmq.codes import SerializeType
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame

@@ -10,7 +10,6 @@ from tests.unit.broker.support import KEY, START_MS, Caller, FakeClock, fields, 
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.cluster.registration import Registration
-from sprocketmq.broker.send import durable_acks
 from sprocketmq.broker.send.backpressure import LATE_TICKS
 from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -306,14 +305,18 @@ async def test_an_answer_that_failed_is_given_at_the_next_look(
     start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broker = await start_broker(flushDiskType="SYNC_FLUSH")
-    caller, succeed, failures = Caller(broker), durable_acks._succeed, iter((MemoryError(), MemoryError()))
+    caller, reply, failures = Caller(broker), Connection.reply, iter((MemoryError(), MemoryError()))
 
-    def fail_first(*arguments: Any) -> None:
+    def fail_first(*arguments: Any, **more: Any) -> None:
         for failure in failures:
             raise failure
-        succeed(*arguments)
+        reply(*arguments, **more)
 
-    monkeypatch.setattr(durable_acks, "_succeed", fail_first)
+    def fail_as_well(*_arguments: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Connection, "reply", fail_first)
+    monkeypatch.setattr(Connection, "abort", fail_as_well)
     assert (await caller.send("T")).code == ResponseCode.SUCCESS  # of a new topic
     assert (await caller.send("T")).code == ResponseCode.SUCCESS
     await caller.client.close(0.1)
