@@ -39,3 +39,7 @@ cdef class AnswerTimes:
 
     @cython.locals(kind=AnswerKind)
     cdef AnswerKind _of(self, int code, int response, bint oneway, bint waited)
+
+
+@cython.locals(place=int, bound=cython.longlong)
+cdef int _place(long long took_ns) except -1
