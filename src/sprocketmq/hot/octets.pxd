@@ -145,6 +145,21 @@ cdef inline void put_i64(unsigned char* p, Py_ssize_t at, long long value) noexc
     memcpy(p + at, &word, 8)
 
 
+cdef inline void put_i64_hex(unsigned char* p, Py_ssize_t at, unsigned long long value) noexcept:
+    # Eight digits at once: half bytes are spread to a byte each, and those above 9 get the 7 more that lie between the
+    # digits and the letters.
+    cdef unsigned long long half, word
+    cdef int part
+    for part in range(2):
+        half = value >> 32 if part == 0 else value & 0xFFFFFFFFULL
+        half = (half << 16 | half) & 0x0000FFFF0000FFFFULL
+        half = (half << 8 | half) & 0x00FF00FF00FF00FFULL
+        half = (half << 4 | half) & 0x0F0F0F0F0F0F0F0FULL
+        half += 0x3030303030303030ULL + ((half + 0x0606060606060606ULL) >> 4 & 0x0101010101010101ULL) * 7
+        word = big64(half)
+        memcpy(p + at + 8 * part, &word, 8)
+
+
 cdef inline void put_last(unsigned char* p, Py_ssize_t at, int first, int second) noexcept:
     # To the compiler all stores here are alike, and at -O2 it may well move this one before the others. The fence holds
     # it back. A process that is killed keeps what its instructions stored, in their order, so none is needed for that

@@ -119,6 +119,11 @@ def put_i64(p: Octets, at: int, value: int) -> None:
     _I64.pack_into(p, at, value)
 
 
+def put_i64_hex(p: Octets, at: int, value: int) -> None:
+    """Sixteen upper-case hex digits of a number that is not negative."""
+    p[at : at + 16] = b"%016X" % value
+
+
 def put_last(p: Octets, at: int, first: int, second: int) -> None:
     """Two numbers of four bytes in one store, after everything that was put before; of use where `p` is shared."""
     _I32_TWICE.pack_into(p, at, first, second)

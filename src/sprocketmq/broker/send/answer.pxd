@@ -1,12 +1,10 @@
 # The C types of answer.py.
-from sprocketmq.hot.octets cimport blank, i64, plain_end, put, put_i32, seal
+from sprocketmq.hot.octets cimport blank, i64, plain_end, put, put_i64_hex, put_i32, seal
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.binary_header cimport decimal, digits, put_number
 from sprocketmq.store.log.append cimport PutResult
 
 import cython
-
-cdef bytes _HEX
 
 
 @cython.final
@@ -53,7 +51,6 @@ cpdef bytes json_text(bytes value)
 @cython.locals(offsets=cython.p_uchar, number=int)
 cdef Py_ssize_t put_ids(unsigned char* p, Py_ssize_t at, bytes prefix, PutResult result) except -1
 
-@cython.locals(here=Py_ssize_t, q=cython.p_uchar)
-cdef Py_ssize_t put_hex(unsigned char* p, Py_ssize_t at, unsigned long long value) noexcept
+cdef Py_ssize_t put_id(unsigned char* p, Py_ssize_t at, bytes prefix, long long commit_offset) except -1
 
 cdef Py_ssize_t put_piece(unsigned char* p, Py_ssize_t at, bytes piece) except -1

@@ -24,10 +24,8 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.store.log.append import PutResult
 
 if not cython.compiled:
-    from sprocketmq.hot.octets import Octets, blank, i64, plain_end, put, put_i32, seal
+    from sprocketmq.hot.octets import Octets, blank, i64, plain_end, put, put_i32, put_i64_hex, seal
     from sprocketmq.protocol.frame.binary_header import decimal, digits, put_number
-
-_HEX = b"0123456789ABCDEF"
 
 
 class SendAnswers:
@@ -149,22 +147,18 @@ def json_text(value: bytes) -> bytes:
 def put_ids(p: Octets, at: int, prefix: bytes, result: PutResult) -> int:
     """Where they end; the byte there may be overwritten as well, for something always follows."""
     if result.offsets is None:
-        return put_hex(p, put_piece(p, at, prefix), result.commit_offset)
+        return put_id(p, at, prefix, result.commit_offset)
     offsets: Octets = result.offsets
     for number in range(result.count):
-        at = put_hex(p, put_piece(p, at, prefix), i64(offsets, 8 * number))
+        at = put_id(p, at, prefix, i64(offsets, 8 * number))
         p[at] = 0x2C
         at += 1
     return at - 1
 
 
-def put_hex(p: Octets, at: int, value: int) -> int:
-    """Write 16 upper-case hex digits; where they end."""
-    here = at + 16
-    while here > at:
-        here -= 1
-        p[here] = _HEX[value & 15]
-        value >>= 4
+def put_id(p: Octets, at: int, prefix: bytes, commit_offset: int) -> int:
+    at = put_piece(p, at, prefix)
+    put_i64_hex(p, at, commit_offset)
     return at + 16
 
 

@@ -66,7 +66,7 @@ def test_an_answer_is_what_the_codec_makes_of_its_fields(serialize_type: int, na
 
 @BOTH
 def test_a_batch_without_a_key_has_no_transaction_id(serialize_type: int) -> None:
-    ids = [f"7F00000100002A9F{offset:016X}" for offset in (0, 2**40, 2**63 - 1)]
+    ids = [f"7F00000100002A9F{offset:016X}" for offset in (0, 0x0123456789ABCDEF, 0x7EDCBA9876543210, 2**63 - 1)]
     (reply,) = FrameDecoder().feed(answered(Command(320, serialize_type=serialize_type), stored(ids, 0), b""))
     assert reply.ext_fields == {
         "msgId": ",".join(ids), "queueId": "1", "queueOffset": "0", "MSG_REGION": "DefaultRegion", "TRACE_ON": "true",
