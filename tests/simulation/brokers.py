@@ -37,7 +37,7 @@ class BrokerModel:
         self.life = 0
         self.alive = False
         self.paused = False
-        self.unclean = self.wiped = False
+        self.unclean = self.wiped = self.set_back = False
         self.clock_ahead = 0.0
         self.disk = LogDisk()
         self.consumed: dict[int, int] = {}
@@ -86,6 +86,12 @@ class BrokerModel:
         self.disk, self.consumed = LogDisk(), {}
         self.unclean = self.wiped = True
 
+    def go_back(self, end: int) -> None:
+        """Its disk is as it once was, and it knows nothing of that."""
+        self.disk.cut(end)
+        self.clamp_consumed()
+        self.set_back = True
+
     def clamp_consumed(self) -> None:
         self.consumed = {queue: min(at, len(self.disk.visible(queue))) for queue, at in self.consumed.items()}
 
@@ -115,17 +121,25 @@ class BrokerModel:
         hasty = self.flaw is Flaw.HASTY_HEARTBEAT or not self.unclean
         if self.disk.failed or (not self.registered and not hasty):
             return
-        last = self.disk.epochs.last
-        standing = ReplicaStanding(-1 if last is None else last.epoch, len(self.disk.log))
         for controller in self.cluster.controllers:
-            self.cluster.network.send(self.name, controller.name, controller.heard, self.id, standing, self.life)
+            self.cluster.network.send(
+                self.name, controller.name, controller.heard, self.id, self.standing, self.confirmed, self.life,
+                self.cluster.time.now,
+            )  # fmt: skip
 
-    def _ask(self, rule: Any, answer: Any) -> None:
-        """The controller that is thought to lead; another when it does not. Requests through one connection keep
-        their order."""
+    @property
+    def standing(self) -> ReplicaStanding:
+        last = self.disk.epochs.last
+        return ReplicaStanding(-1 if last is None else last.epoch, len(self.disk.log))
+
+    def _ask(self, rule: Any, answer: Any, done: Any = lambda: None) -> None:
+        """The controller that is thought to lead, where it is `done`; another when it does not. Requests through one
+        connection keep their order."""
         controller, life, network = self.controller, self.life, self.cluster.network
 
         def answered(outcome: Outcome | None) -> None:
+            if outcome is not None:
+                done()
             network.send(controller.name, self.name, back, outcome)
 
         def back(outcome: Outcome | None) -> None:
@@ -150,13 +164,28 @@ class BrokerModel:
             self.controller = self.cluster.time.random.choice(self.cluster.controllers)
         if not self.registered:
             told = self.unclean and self.flaw is not (Flaw.EMPTY_BOOT if self.wiped else Flaw.SILENT_BOOT)
-            self._ask(lambda record, living: self._register(record, living, told), self._registered)
+            self._ask_to_register(self.controller, self.standing, told)
         else:
             self.look()
         if self.is_master:
             self.look_at_set()
         else:
             self.follows.tick()
+
+    def _ask_to_register(self, controller: ControllerModel, standing: ReplicaStanding, unclean: bool) -> None:
+        sent_at = self.cluster.time.now
+
+        def is_whole() -> bool:
+            return not unclean and not controller.has_lost(self.id, standing, sent_at)
+
+        def rule(record: BrokerSet, living: Any) -> Outcome:
+            return self._register(record, living, unclean=not is_whole())
+
+        def done() -> None:
+            if not is_whole():
+                controller.forgive(self.id)
+
+        self._ask(rule, self._registered, done)
 
     def _register(self, record: BrokerSet, living: Any, unclean: bool) -> Outcome:
         outcome = register(record, self.id, living, unclean_boot=unclean)
@@ -173,7 +202,7 @@ class BrokerModel:
         if outcome.answer.code == ResponseCode.SUCCESS:
             if self.unclean:
                 self.cluster.faults.was_distrusted(self)
-            self.registered, self.unclean, self.wiped = True, False, False
+            self.registered, self.unclean, self.wiped, self.set_back = True, False, False, False
             self._ask(lambda record, living: elect(record, self.id, living), self._informed)
 
     def _informed(self, outcome: Outcome) -> None:

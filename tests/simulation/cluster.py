@@ -51,11 +51,12 @@ class Cluster:
     def crown(self, broker_id: int | None, heard_in: object) -> None:
         """The controller elects somebody whom it takes to be alive, for it was heard in a life that may be over."""
         broker = None if broker_id is None else self.broker(broker_id)
-        if broker is not None and (broker.wiped or not self.sync_flush):
-            gone = (
-                broker.wiped or broker.lost_power or broker.disk.failed or (broker.unclean and heard_in != broker.life)
-            )
-            self.excused = self.excused or gone
+        if broker is None:
+            return
+        unheard = (broker.set_back or broker.unclean) and (heard_in != broker.life or not broker.alive)
+        if not self.sync_flush:
+            unheard = unheard or broker.lost_power or broker.disk.failed
+        self.excused = self.excused or broker.wiped or unheard
 
     def route(self) -> BrokerModel | None:
         """What a nameserver tells: of those who say they reign, the one of the newest epoch; sometimes an older one."""

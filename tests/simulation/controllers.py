@@ -7,12 +7,14 @@ back; in between anything may happen, the end of its leadership too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation.flaws import Flaw
 from tests.unit.controller.support import CLUSTER, NAME, address_of
 
-from sprocketmq.controller import elections
+from sprocketmq.controller import elections, rules
 from sprocketmq.controller.broker_set import BrokerSet
 from sprocketmq.controller.decisions import Outcome, ReplicaStanding, Rule
 from sprocketmq.controller.liveness import LiveIdentity, Liveness
@@ -68,6 +70,7 @@ class ControllerModel:
         self.liveness = Liveness(lambda: cluster.time.now / 1000 + self.clock_ahead)
         self.term = 0
         self._heard_in: dict[int | None, object] = {}
+        self._heard_at: dict[int, int] = {}
         self.record: BrokerSet | None = None
         self._revision = self._fence = 0
         self._busy = self._is_in_doubt = False
@@ -120,7 +123,8 @@ class ControllerModel:
 
     def living(self) -> dict[int, ReplicaStanding]:
         addresses = {} if self.record is None else self.record.addresses
-        return self.liveness.living(CLUSTER, NAME, addresses)
+        living = self.liveness.living(CLUSTER, NAME, addresses)
+        return {each: replace(said, lost=said.lost and not self._is_blind) for each, said in living.items()}
 
     def _change(self, rule: Rule, answer: Callable[[Outcome | None], None]) -> None:
         outcome = rule(self.record, self.living())
@@ -175,10 +179,38 @@ class ControllerModel:
 
     # -- who lives
 
-    def heard(self, broker_id: int, standing: ReplicaStanding, session: object) -> None:
+    def heard(self, broker_id: int, standing: ReplicaStanding, confirmed: int, session: object, sent_at: int) -> None:
+        """Through one connection, as all that a broker says: what was overtaken is nothing any more."""
+        if sent_at < self._heard_at.get(broker_id, 0):
+            return
+        self._heard_at[broker_id] = sent_at
         identity = _identity(broker_id)
         self._heard_in[broker_id] = session
-        self.liveness.heartbeat(identity, session, timeout_ms=1500, standing=standing)
+        self.liveness.heartbeat(identity, session, timeout_ms=1500, standing=standing, confirm_offset=confirmed)
+        if self.term and self.has_lost(broker_id, standing, sent_at):
+            self.change(partial(rules.distrust, broker_id=broker_id), partial(self._distrusted, broker_id))
+
+    @property
+    def _is_blind(self) -> bool:
+        """What it finds out by itself would hide that a broker keeps silent."""
+        silent = (Flaw.EMPTY_BOOT, Flaw.SILENT_BOOT, Flaw.HASTY_HEARTBEAT)
+        return self._cluster.flaw in (Flaw.LESS_LOG_AGAIN, *silent)
+
+    def has_lost(self, broker_id: int, standing: ReplicaStanding, sent_at: int) -> bool:
+        if self._is_blind or sent_at < self._heard_at.get(broker_id, 0):
+            return False
+        return self.liveness.has_lost(_identity(broker_id), standing.epoch, standing.max_offset)
+
+    def _distrusted(self, broker_id: int, outcome: Outcome | None) -> None:
+        if outcome is not None:
+            self.forgive(broker_id)
+
+    def forgive(self, broker_id: int) -> None:
+        self.liveness.forgive(_identity(broker_id))
+        self._elect_if_needed()
+
+    def confirmed(self, broker_id: int) -> int:
+        return self.liveness.confirmed(_identity(broker_id))
 
     def closed(self, broker_id: int, session: object) -> None:
         if self.liveness.gone(_identity(broker_id), session):

@@ -8,6 +8,7 @@
     full       a disk takes nothing for a while
     dark       the power of all at once, where what was promised is synced
     wipe       a log is gone and its broker comes back with its id
+    go back    a log is as it was a while ago, say from a copy of the disk, and its broker does not know
     error      a sync fails: the broker is as good as dead until it is started anew, without what was not synced
 
 Late messages and connections that overtake each other come from the network itself (`timeline.py`). A power cut of the
@@ -52,6 +53,9 @@ class Faults:
         rare = Random(f"{cluster.seed}/rare")
         if rare.random() < _RARE_SHARE:
             self._time.after(rare.randint(_FIRST_MS, TROUBLE_MS), rare.choice([self._darken, self._wipe]))
+        self._past = Random(f"{cluster.seed}/past")
+        if self._past.random() < _RARE_SHARE:
+            self._time.after(self._past.randint(_FIRST_MS, TROUBLE_MS), self._go_back)
 
     def _next(self) -> None:
         if self._time.now >= TROUBLE_MS:
@@ -121,6 +125,24 @@ class Faults:
             victim.stop()
             victim.wipe()
             self._time.after(self._aim.randint(20, 1500), self._revive, victim)
+
+    def _go_back(self) -> None:
+        """To before what both controllers have heard of; and those who have more die when it is there again."""
+        record = self._cluster.engine.record
+        whole = sorted((record.in_sync if record else frozenset()) - self._powerless)
+        victim = self._cluster.broker(self._past.choice(whole)) if len(whole) > 1 else None
+        if victim is None or not victim.alive or victim.disk.failed:
+            return
+        heard = min(each.confirmed(victim.id) for each in self._cluster.controllers)
+        if heard > 0:
+            self._powerless.add(victim.id)
+            victim.stop()
+            victim.go_back(self._past.randrange(min(heard, len(victim.disk.log))))
+            back = self._past.randint(20, 1500)
+            self._time.after(back, self._revive, victim)
+            for each in whole:
+                if each != victim.id:
+                    self._time.after(back + self._past.randint(0, 1500), self._kill, self._cluster.broker(each))
 
     def _break_disk(self, victim: BrokerModel) -> None:
         if self._may_lose_tail(victim) and not victim.disk.failed:

@@ -21,6 +21,7 @@ class Flaw(Enum):
     LATE_WRITES = "a change that a controller gave up for lost comes into force after it decided otherwise"
     HASTY_HEARTBEAT = "a broker is heard of before it has told what it lost"
     SILENT_BOOT = "a broker does not tell that a power cut may have cost it its tail"
+    LESS_LOG_AGAIN = "the controller elects who came back with less log than it had confirmed"
     EMPTY_BOOT = "a broker does not tell that its log is gone"
     READ_AHEAD = "a broker serves what is not confirmed"
     CUT_AT_PROMOTION = "a new master cuts what it has not seen confirmed"

@@ -16,11 +16,15 @@ from sprocketmq.protocol.headers.controller import ElectMasterResponseHeader, Ge
 
 @dataclass(frozen=True, slots=True)
 class ReplicaStanding:
-    """What a living replica last said of itself. `priority`: the lower one is preferred."""
+    """What a living replica last said of itself. `priority`: the lower one is preferred.
+
+    `lost`: it had more of its log once, and that was confirmed: its disk was replaced, or set back to an older copy.
+    """
 
     epoch: int = -1
     max_offset: int = -1
     priority: int = 0x7FFFFFFF
+    lost: bool = False
 
 
 Living = Mapping[int, ReplicaStanding]

@@ -46,13 +46,22 @@ def elect(
             return refused(record, unregistered, remark, ext_fields={})
         return _crowned(record, asker)
     wanted = asker if request.designate_elect else None
-    able = (record.in_sync, record.ids) if unclean else (record.in_sync,)
+    whole = _whole(record, living)
+    able = (whole, record.ids) if unclean else (whole,)
     rounds = (each for ids in able for each in (ids - doubted, ids))
     found = (_choose(ids, record.master, wanted, living) for ids in rounds)
     chosen = next((each for each in found if each is not None), None)
     if chosen is None:
         return _nobody(record, asker)
     return _kept(record, chosen) if chosen == record.master else _crowned(record, chosen)
+
+
+def _whole(record: BrokerSet, living: Living) -> frozenset[int]:
+    """The members that live and have what they confirmed. RocketMQ asks only for the first, and the others then cut
+    their logs to that of one which has lost its own. Alone in the set it is taken all the same: nobody has more.
+    """
+    alive = record.in_sync.intersection(living)
+    return frozenset(each for each in alive if not living[each].lost or len(record.in_sync) == 1)
 
 
 def _choose(candidates: frozenset[int], reigning: int | None, wanted: int | None, living: Living) -> int | None:
@@ -95,11 +104,12 @@ def _nobody(record: BrokerSet, asker: int) -> Outcome:
 
 
 def needs_master(record: BrokerSet, living: Living, *, unclean: bool = False) -> bool:
-    """Nobody reigns who lives, and somebody could."""
-    return bool(record.in_sync) and record.master not in living and bool(candidates(record, living, unclean=unclean))
+    """Nobody reigns who lives and has its log, and somebody could."""
+    return record.master not in _whole(record, living) and bool(candidates(record, living, unclean=unclean))
 
 
 def candidates(record: BrokerSet, living: Living, *, unclean: bool = False) -> list[int]:
     """Who could be elected, the best first."""
-    able = (record.ids if unclean else record.in_sync).intersection(living)
-    return sorted(able, key=lambda each: (each not in record.in_sync, _rank(living[each]), each))
+    whole = _whole(record, living)
+    able = record.ids.intersection(living) if unclean and record.in_sync else whole
+    return sorted(able, key=lambda each: (each not in whole, _rank(living[each]), each))

@@ -7,6 +7,8 @@
     address     is part of who speaks: of two brokers with one id, say after a store was copied, only the one at the
                 address that is registered counts
     lease       a master that was granted one counts as living until it is over, unless its connection closed
+    confirmed   the most that a replica has said of its log is kept while it is away: one that comes back with less
+                has lost what it answered for. A log that was cut under a newer epoch is another log, and begins anew
 
 Clocks only decide how soon an election begins: that nothing promised is lost rests on epochs and the in-sync set alone.
 """
@@ -14,12 +16,14 @@ Clocks only decide how soon an election begins: that nothing promised is lost re
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
 
 from sprocketmq.controller.decisions import ReplicaStanding
 
 Clock = Callable[[], float]
+K = TypeVar("K")
+V = TypeVar("V")
 
 #: What RocketMQ takes when a broker names no time.
 DEFAULT_TIMEOUT_MS = 10_000
@@ -36,12 +40,16 @@ class LiveIdentity(NamedTuple):
     broker_id: int
     address: str
 
+    @property
+    def replica(self) -> tuple[str, str, int]:
+        """The same wherever it runs."""
+        return self[:3]
+
 
 @dataclass(slots=True)
 class _Heard:
     session: object
     standing: ReplicaStanding
-    confirm_offset: int
     silent_at: float
     leased_until: float = 0.0
 
@@ -58,6 +66,8 @@ class Liveness:
         self._heard: dict[LiveIdentity, _Heard] = {}
         #: Who lived and was lost, and whether its connection was seen to end.
         self._lost: dict[LiveIdentity, bool] = {}
+        #: The newest epoch of a replica's log, and how far that log was confirmed.
+        self._confirmed: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     def __len__(self) -> int:
         return len(self._heard)
@@ -77,11 +87,15 @@ class Liveness:
             return False
         timeout = min(max(timeout_ms or DEFAULT_TIMEOUT_MS, MIN_TIMEOUT_MS), MAX_TIMEOUT_MS) / 1000
         leased_until = 0.0 if before is None else before.leased_until
-        self._heard[identity] = _Heard(
-            session, standing or ReplicaStanding(), confirm_offset, self._clock() + timeout, leased_until
-        )
+        self._heard[identity] = _Heard(session, standing or ReplicaStanding(), self._clock() + timeout, leased_until)
         self._lost.pop(identity, None)
+        self._note_confirmed(identity, standing or ReplicaStanding(), confirm_offset)
         return before is None
+
+    def _note_confirmed(self, identity: LiveIdentity, standing: ReplicaStanding, confirm_offset: int) -> None:
+        known = self._confirmed.pop(identity.replica, (-1, -1))
+        _make_room(self._confirmed)
+        self._confirmed[identity.replica] = max(known, (standing.epoch, min(confirm_offset, standing.max_offset)))
 
     def lives(self, identity: LiveIdentity) -> bool:
         heard = self._heard.get(identity)
@@ -89,12 +103,25 @@ class Liveness:
 
     def living(self, cluster: str, name: str, addresses: Mapping[int, str]) -> dict[int, ReplicaStanding]:
         """Those of these ids that live where they are registered, and what they said of themselves."""
-        known = ((each, self._heard.get(LiveIdentity(cluster, name, each, at))) for each, at in addresses.items())
-        now = self._clock()
-        return {each: heard.standing for each, heard in known if heard is not None and now <= heard.missed_at}
+        known = (LiveIdentity(cluster, name, each, at) for each, at in addresses.items())
+        return {each.broker_id: self._standing(each) for each in known if self.lives(each)}
 
-    def confirm_offset(self, identity: LiveIdentity) -> int:
-        return -1 if (heard := self._heard.get(identity)) is None else heard.confirm_offset
+    def _standing(self, identity: LiveIdentity) -> ReplicaStanding:
+        said = self._heard[identity].standing
+        return replace(said, lost=self.has_lost(identity, said.epoch, said.max_offset))
+
+    def has_lost(self, identity: LiveIdentity, epoch: int | None, max_offset: int | None) -> bool:
+        """Whether a log that ends there lacks what this replica had confirmed; not, where that is not said."""
+        known_epoch, confirmed = self._confirmed.get(identity.replica, (-1, -1))
+        return epoch is not None and max_offset is not None and epoch <= known_epoch and 0 <= max_offset < confirmed
+
+    def confirmed(self, identity: LiveIdentity) -> int:
+        """How far the log of this replica was confirmed when it said so last; -1 when it never did."""
+        return self._confirmed.get(identity.replica, (-1, -1))[1]
+
+    def forgive(self, identity: LiveIdentity) -> None:
+        """It is known to have lost what it had: from now on it answers for what it has."""
+        self._confirmed.pop(identity.replica, None)
 
     def lease(self, identity: LiveIdentity, millis: int) -> bool:
         """Leave a living broker in its role for so long from now; whether that is granted. 0 ends a lease."""
@@ -134,6 +161,11 @@ class Liveness:
 
     def _forget(self, identity: LiveIdentity, *, closed: bool) -> None:
         del self._heard[identity]
-        while len(self._lost) >= MAX_BROKERS:
-            self._lost.pop(next(iter(self._lost)))
+        _make_room(self._lost)
         self._lost[identity] = closed
+
+
+def _make_room(table: dict[K, V]) -> None:
+    """For one more: the oldest goes."""
+    while len(table) >= MAX_BROKERS:
+        table.pop(next(iter(table)))

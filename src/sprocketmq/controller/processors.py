@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -114,13 +115,18 @@ class Processors:
 
     async def register(self, connection: Connection, request: Command) -> Answer:
         header, own = decode(RegisterBrokerToControllerRequestHeader, request), decode(ReplicaFields, request)
+        identity = LiveIdentity(
+            header.cluster_name or "", header.broker_name or "", header.broker_id or 0, header.broker_address or ""
+        )
+        if self._controller.liveness.has_lost(identity, own.epoch, own.max_offset):
+            own = replace(own, unclean_boot=True)
         events.info(
             "broker registers", broker=header.broker_name, id=header.broker_id, address=header.broker_address,
             unclean_boot=own.unclean_boot, peer=connection.peer,
         )  # fmt: skip
         answer = await self._change(header.broker_name, partial(rules.register, request=header, own=own))
-        if own.unclean_boot:
-            self._controller.look_for_master(header.broker_name or "")
+        if own.unclean_boot and answer.code == ResponseCode.SUCCESS:
+            self._controller.distrusted(identity)
         return answer
 
     async def alter(self, connection: Connection, request: Command) -> Answer:

@@ -8,6 +8,7 @@ Every promised message is in every member of `in_sync`, so whoever is elected fr
     alter     only the master changes the set, only at the epochs that are in force, only by replicas that live
     elect     only a living member is elected, unless the operator allows otherwise; the set is then the master alone,
               and the others must catch up with it before it lets them in again
+    distrust  a replica that has less of its log than it once confirmed leaves the set; RocketMQ lets it stay
     register  a replica that may have lost its tail leaves the set, before it can be elected; a master that comes up
               again reigns in a new epoch. RocketMQ lets it go on in its old one: what it had sent and lost is then in
               the epoch of what it writes in its place, and the logs of master and slave differ unseen. An id that
@@ -92,7 +93,8 @@ def register(
         return refused(record, *fault, ext_fields=ext_fields)
     assert replica is not None
     if own.unclean_boot:
-        record, living = _distrusted(record, living, replica.broker_id)
+        record = _distrusted(record, replica.broker_id)
+        living = {each: standing for each, standing in living.items() if each != broker_id}
     record = _at_addresses(record, replica, request.broker_address or replica.address, own.broker_ha_address)
     if record.master == broker_id:
         record = record.with_master(broker_id)
@@ -114,18 +116,23 @@ def holder_fault(record: BrokerSet, broker_id: int | None, address: str | None) 
     return None
 
 
-def _distrusted(record: BrokerSet, living: Living, broker_id: int) -> tuple[BrokerSet, Living]:
+def distrust(record: BrokerSet | None, living: Living, *, broker_id: int) -> Outcome:
+    """A replica was heard of that has less than it had: as if it had said so when it registered."""
+    has_lost = broker_id in living and living[broker_id].lost
+    return Outcome(_distrusted(record, broker_id) if record is not None and has_lost else record, Answer())
+
+
+def _distrusted(record: BrokerSet, broker_id: int) -> BrokerSet:
     """Without a replica whose tail may be gone; alone in the set it stays, for nobody has more.
 
     The set's epoch is raised even when the replica was not in it: the master may be asking to let it in, for what it
     acknowledged before, and that request must be refused.
     """
-    living = {each: standing for each, standing in living.items() if each != broker_id}
     if record.in_sync - {broker_id}:
         record = record.with_in_sync(record.in_sync - {broker_id})
         if record.master == broker_id:
             record = record.with_master(None)
-    return record, living
+    return record
 
 
 def _at_addresses(record: BrokerSet, replica: ReplicaRecord, address: str, ha_address: str | None) -> BrokerSet:

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from sprocketmq.auth.wiring import Access
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.controller import elections
+from sprocketmq.controller import elections, rules
 from sprocketmq.controller.audited_state import controller_looks
 from sprocketmq.controller.broker_set import BrokerSet
 from sprocketmq.controller.broker_sets import BrokerSets
@@ -215,6 +215,10 @@ class Controller:
         if is_new:
             events.info("broker lives", broker=identity.name, id=identity.broker_id, address=identity.address)
             self._expire()
+        record = self.sets.get(identity.name)
+        is_replica = record is not None and identity == _identity(record, identity.broker_id)
+        if is_replica and self.is_leader and self.liveness.has_lost(identity, standing.epoch, standing.max_offset):
+            self._start(self._distrust(identity))
 
     def lease(self, name: str, asked: LeaseFields) -> int | None:
         """The milliseconds that were granted: to the master alone, and only as long as it lives."""
@@ -226,6 +230,21 @@ class Controller:
 
     def _living(self, record: BrokerSet) -> Living:
         return self.liveness.living(record.cluster, record.name, record.addresses)
+
+    async def _distrust(self, identity: LiveIdentity) -> None:
+        """Take a replica out of its set that has lost what it confirmed. Until that is done nobody elects it."""
+        try:
+            await self.change(identity.name, partial(rules.distrust, broker_id=identity.broker_id))
+        except RequestRefused as error:
+            events.error("in-sync set not changed", broker=identity.name, reason=error.remark)
+        else:
+            self.distrusted(identity)
+
+    def distrusted(self, identity: LiveIdentity) -> None:
+        """It may have been the master."""
+        events.warning("replica has lost what it had", broker=identity.name, id=identity.broker_id)
+        self.liveness.forgive(identity)
+        self.look_for_master(identity.name)
 
     def _closed(self, connection: Connection) -> None:
         for identity in self.liveness.suspects(connection):

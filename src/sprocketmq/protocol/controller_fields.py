@@ -17,10 +17,13 @@ class ReplicaFields:
 
     `unclean_boot`: the machine started anew since the broker last ran, and the broker had not stopped cleanly: bytes
     that it acknowledged and never synced may be gone. A broker that syncs before it acknowledges need not say so.
+    `epoch` and `max_offset` are those of its heartbeats: where its log ends now.
     """
 
     broker_ha_address: str | None = wire("brokerHaAddress", default=None)
     unclean_boot: bool = wire("uncleanBoot", default=False)
+    epoch: int | None = wire("epoch", default=None)
+    max_offset: Long | None = wire("maxOffset", default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

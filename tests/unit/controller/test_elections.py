@@ -5,7 +5,7 @@ from tests.unit.controller.support import alter, apply, elect, kept, living, thr
 
 from sprocketmq.codes import ResponseCode
 from sprocketmq.controller.decisions import Living, ReplicaStanding
-from sprocketmq.controller.elections import by_controller, needs_master
+from sprocketmq.controller.elections import by_controller, candidates, needs_master
 
 Ids = frozenset[int]
 
@@ -106,3 +106,27 @@ def test_who_is_doubted_comes_last(doubted: set[int], elected: int) -> None:
     record = kept(alter(three(), {1, 2, 3}, living(1, 2, 3)))
     outcome = by_controller(record, living(2, 3), doubted=frozenset(doubted))
     assert kept(outcome).master == elected
+
+
+WHOLE, LESS = ReplicaStanding(1, 100), ReplicaStanding(1, 900, lost=True)
+
+
+@pytest.mark.parametrize("asker", [-1, 2])
+def test_who_has_lost_what_it_confirmed_is_not_elected(asker: int) -> None:
+    """Whatever it has now: another in the set has what it lost."""
+    assert not elect(three(), asker, {2: LESS}).elected
+    assert elect(three(), 2, {1: WHOLE, 2: LESS}, designate=True).answer.code == 2012
+    assert not needs_master(three(), {2: LESS})
+    assert kept(elect(three(), -1, {2: LESS, 3: WHOLE}, unclean=True)).master == 2  # in sync once, and longer
+
+
+def test_a_master_that_has_lost_what_it_confirmed_is_replaced() -> None:
+    alive = {1: LESS, 2: WHOLE}
+    assert needs_master(three(), alive)
+    assert candidates(three(), alive) == [2]
+    assert kept(by_controller(three(), alive)).master == 2
+
+
+def test_alone_in_the_set_it_reigns_for_nobody_has_more() -> None:
+    alone = kept(alter(three(), {1}, living(1)))
+    assert elect(alone, 1, {1: LESS}).answer.code == ResponseCode.CONTROLLER_MASTER_STILL_EXIST

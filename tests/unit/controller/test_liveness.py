@@ -104,3 +104,51 @@ def test_strangers_do_not_fill_the_table(liveness: Liveness, monkeypatch: pytest
         liveness.gone(LiveIdentity("c", "a", each, "h:1"), "s")
     liveness.heartbeat(ME, "s")
     assert liveness.lives(ME)
+
+
+def said(liveness: Liveness, epoch: int, max_offset: int, confirm_offset: int) -> bool:
+    """Whether one that says so has lost what it had confirmed."""
+    standing = ReplicaStanding(epoch, max_offset)
+    liveness.heartbeat(ME, "s", standing=standing, confirm_offset=confirm_offset, timeout_ms=1000)
+    return liveness.living("c", "a", {1: "h:1"})[1].lost
+
+
+def test_less_than_was_confirmed(liveness: Liveness, clock: FakeClock) -> None:
+    assert not said(liveness, 3, 900, 800)
+    assert not said(liveness, 3, 800, 0)  # what was not confirmed is not missed: a restart may cut it
+    clock.now += 2
+    assert liveness.expire() == [ME]  # that is kept while it is away
+    assert said(liveness, 3, 799, 799)
+    assert said(liveness, 2, 790, 790)
+    assert not said(liveness, 3, 801, 0)  # it has it again
+
+
+def test_a_log_of_a_newer_epoch_is_another_log(liveness: Liveness) -> None:
+    """It was cut under a new master, by an election that the operator allowed, say."""
+    assert not said(liveness, 3, 900, 900)
+    assert not said(liveness, 4, 500, 400)
+    assert not said(liveness, 4, 450, 450)
+
+
+def test_what_is_not_said_is_not_missed(liveness: Liveness) -> None:
+    assert not said(liveness, 3, 900, 2**40)  # no more than it has can be confirmed
+    assert not said(liveness, 3, 900, 0)
+    assert not said(liveness, -1, -1, -1)
+    assert not liveness.has_lost(ME, None, None)
+
+
+def test_who_is_known_to_have_lost_something_answers_for_what_it_has(liveness: Liveness) -> None:
+    said(liveness, 3, 900, 900)
+    assert said(liveness, 3, 500, 400)
+    liveness.forgive(ME)
+    assert not said(liveness, 3, 500, 400)
+    assert said(liveness, 3, 399, 0)
+
+
+def test_what_is_kept_of_those_who_are_away_is_bounded(liveness: Liveness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_BROKERS", 3)
+    for broker_id in range(6):
+        each = LiveIdentity("c", "a", broker_id, "h:1")
+        liveness.heartbeat(each, "s", standing=ReplicaStanding(1, 9), confirm_offset=9)
+        liveness.gone(each, "s")
+    assert [liveness.confirmed(LiveIdentity("c", "a", each, "")) for each in range(6)] == [-1, -1, -1, 9, 9, 9]

@@ -28,6 +28,12 @@ def master(controller: Controller) -> int | None:
     return None if record is None else record.master
 
 
+def kept(controller: Controller) -> BrokerSet:
+    record = controller.sets.get("a")
+    assert record is not None
+    return record
+
+
 async def pair(call: Caller, *addresses: str, **more: Any) -> None:
     """Two brokers of one set, the first of which reigns; both in sync."""
     places = (*addresses, "127.0.0.1:1", "127.0.0.1:2")[:2] if addresses else ("127.0.0.1:1", "127.0.0.1:2")
@@ -149,6 +155,43 @@ async def test_a_replica_that_lost_its_tail_gives_way(call: Caller, controller: 
     who: dict[str, Any] = {"clusterName": "c", "brokerName": "a", "brokerId": 1, "brokerAddress": "127.0.0.1:1"}
     assert (await call(1003, **who, uncleanBoot=True)).code == 0
     await until(lambda: master(controller) == 2)
+
+
+@pytest.mark.parametrize("broker_id", [1, 2])
+async def test_a_replica_that_comes_back_with_less_than_it_confirmed_leaves_the_set(
+    call: Caller, controller: Controller, broker_id: int
+) -> None:
+    """Java's broker says so in its heartbeats alone."""
+    await pair(call)
+    for each in (1, 2):
+        await call.heartbeat(each, address=f"127.0.0.1:{each}", epoch=1, maxOffset=900, confirmOffset=800)
+    await call.heartbeat(broker_id, address=f"127.0.0.1:{broker_id}", epoch=1, maxOffset=799, confirmOffset=700)
+    await until(lambda: kept(controller).in_sync == {3 - broker_id} == {kept(controller).master})
+    set_epoch = kept(controller).in_sync_epoch
+    await call.heartbeat(broker_id, address=f"127.0.0.1:{broker_id}", epoch=1, maxOffset=799, confirmOffset=700)
+    await until(lambda: not controller._tasks)
+    assert kept(controller).in_sync_epoch == set_epoch  # once
+
+
+async def test_one_that_says_where_its_log_ends_is_not_told_that_it_reigns(
+    call: Caller, controller: Controller, clock: FakeClock
+) -> None:
+    """It would begin to reign before its first heartbeat is heard, and the others would cut their logs to its own."""
+    await pair(call)
+    await call.heartbeat(1, epoch=1, maxOffset=900, confirmOffset=800, heartbeatTimeoutMills=1500)
+    clock.now += 9  # the other is silent, and not missed yet
+    who: dict[str, Any] = {"clusterName": "c", "brokerName": "a", "brokerId": 1, "brokerAddress": "127.0.0.1:1"}
+    told = await call(1003, **who, epoch=1, maxOffset=799)
+    assert (told.code, "masterBrokerId" in (told.ext_fields or {})) == (0, False)
+    assert kept(controller).in_sync == {2}
+
+
+async def test_a_copy_at_another_address_speaks_for_nobody(call: Caller, controller: Controller) -> None:
+    await pair(call)
+    await call.heartbeat(2, address="127.0.0.1:2", epoch=1, maxOffset=900, confirmOffset=800)
+    await call.heartbeat(2, address="127.0.0.1:9", epoch=1, maxOffset=10, confirmOffset=0)
+    await until(lambda: not controller._tasks)
+    assert kept(controller).in_sync == {1, 2}
 
 
 async def test_where_the_master_takes_replicas(call: Caller) -> None:

@@ -173,7 +173,12 @@ class ControllerMode:
             broker_address=self._broker.address,
             invoke_time=self._broker.clock.now_ms(),
         )
-        own = ReplicaFields(broker_ha_address=self._broker.registration.ha_address, unclean_boot=self._unclean_boot)
+        own = ReplicaFields(
+            broker_ha_address=self._broker.registration.ha_address,
+            unclean_boot=self._unclean_boot,
+            epoch=self._last_epoch,
+            max_offset=self._broker.store.log.max_offset,
+        )
         return await self.controllers.demand(RequestCode.CONTROLLER_REGISTER_BROKER, header, own)
 
     async def _elect(self) -> Reign:
@@ -317,6 +322,12 @@ class ControllerMode:
                 events.debug("master does not tell where its log is", master=reign.master_address, reason=error)
             await asyncio.sleep(_FIRST_REST)
 
+    @property
+    def _last_epoch(self) -> int:
+        """Of what is in the log here."""
+        last = self._replication.epochs.list.last
+        return last.epoch if last else 0
+
     # -- liveness -----------------------------------------------------------------------------------------------------
 
     def _beat(self) -> None:
@@ -325,13 +336,12 @@ class ControllerMode:
         if not self._broker.store.disk_answers() or self._replication.epochs.hangs():
             return
         broker, config = self._broker, self._broker.settings.current
-        last = self._replication.epochs.list.last
         heartbeat = BrokerHeartbeatRequestHeader(
             cluster_name=config.broker_cluster_name,
             broker_addr=broker.address,
             broker_name=config.broker_name,
             broker_id=self._replication.broker_id,
-            epoch=last.epoch if last else 0,
+            epoch=self._last_epoch,
             max_offset=broker.store.log.max_offset,
             confirm_offset=min(broker.store.readable.offset, broker.store.log.max_offset),
             heartbeat_timeout_mills=config.controller_heart_beat_timeout_mills,

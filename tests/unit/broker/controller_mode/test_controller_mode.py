@@ -19,6 +19,9 @@ from sprocketmq.broker.controller_mode.sync_state import Reign
 from sprocketmq.broker.replication.auto_switch import AutoSwitchReplication
 from sprocketmq.broker.roles import Role
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.controller.broker_set import BrokerSet
+from sprocketmq.controller.decisions import Answer, Outcome, ReplicaStanding
+from sprocketmq.controller.liveness import LiveIdentity
 from sprocketmq.controller.server import Controller
 from sprocketmq.errors import RemotingError
 from sprocketmq.properties_file import parse_properties
@@ -64,6 +67,32 @@ async def test_the_configuration_tells_the_role_that_was_given(start_broker: Sta
         told = parse_properties((await caller(RequestCode.GET_BROKER_CONFIG)).body.decode())
         assert (told["brokerId"], told["brokerRole"]) == expected
         await caller.client.close(0.1)
+
+
+async def test_it_tells_where_its_log_ends_before_it_may_reign(
+    start_broker: StartBroker, controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its disk was set back to an older copy, and another one has what it had."""
+    broker = await start_broker("one")
+    caller = Caller(broker)
+    await caller.send(body=b"kept")
+    await caller.client.close(0.1)
+    end = broker.store.log.max_offset
+    await broker.stop()
+    await controller.change("broker-a", lambda record, _: Outcome(kept(record).with_in_sync({1, 2}), Answer()))
+    once = LiveIdentity("DefaultCluster", "broker-a", 1, broker.address)
+    more = ReplicaStanding(1, end + 100)
+    controller.liveness.heartbeat(once, None, standing=more, confirm_offset=end + 100, timeout_ms=100)
+    monkeypatch.setattr(controller, "heard", lambda *_: None)  # its heartbeats come later
+    starting = asyncio.ensure_future(start_broker("one"))
+    await until(lambda: kept(controller.sets.get("broker-a")).in_sync == {2})
+    assert kept(controller.sets.get("broker-a")).master is None
+    starting.cancel()
+
+
+def kept(record: BrokerSet | None) -> BrokerSet:
+    assert record is not None
+    return record
 
 
 async def test_the_first_is_the_master_and_the_second_follows(start_broker: StartBroker, tmp_path: Path) -> None:
