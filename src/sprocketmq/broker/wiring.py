@@ -168,6 +168,8 @@ class MessageKinds:
         self._stop_alarms()
         self.schedule.pause()
         self.timer.stop(save=False)
+        for part in (self.schedule, self.timer, self.halves, self.revive):
+            part.progress.drop()
 
     def _stop_alarms(self) -> None:
         self._on_duty = False

@@ -283,7 +283,12 @@ class Timer:
         if self.files.opened is not None and self._progress() != (
             check.read_time, check.log_position, check.queue_offset
         ):  # fmt: skip
-            asyncio.get_running_loop().call_soon(self.progress.begin)
+            asyncio.get_running_loop().call_soon(self._begin_saving)
+
+    def _begin_saving(self) -> None:
+        """Unless it was stopped meanwhile."""
+        if self.files.opened is not None:
+            self.progress.begin()
 
     def _follow_clock(self) -> None:
         """A clock that was set back passes seconds once more: their timers are delivered, and new ones may come."""

@@ -1,7 +1,8 @@
 """Progress that may be saved only when the log is safe that far.
 
 A message that was moved on (delivered, checked again, written as a mark) is a new record. Were the progress on disk
-before that record, a power cut would lose the message: the old one counts as done, the new one is not there.
+before that record, a power cut would lose the message: the old one counts as done, the new one is not there. So would
+a new master's log, which may not have that record: who is the master no more has nothing to save.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class SafeProgress(Generic[P]):
         self._store.flusher.flush()
         if self._store.failure is None:
             self._write(self._take())
+
+    def drop(self) -> None:
+        """Another broker is the master: what waits for the log here may be cut from it, and the new one says more."""
+        self._waiting = self._saved = None
 
     def forget(self) -> None:
         """What was given to `save` could not be saved: it is given once more. From any thread."""
