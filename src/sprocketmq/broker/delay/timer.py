@@ -98,6 +98,8 @@ class Timer:
         self._latest = -1
         self.read_time = 0
         self._queue_offset = 0
+        #: Where the topic ended when this broker began to deliver.
+        self._backlog_end = 0
         self._due: _Due | None = None
         self._settled: tuple[int, int] = (0, 0)
         self._counts = False
@@ -109,6 +111,7 @@ class Timer:
         now = self._whole(self._clock.now_ms())
         self.read_time = max(check.read_time, now - SLOTS // 2 * self._precision) if check.read_time else now
         self._queue_offset = check.queue_offset
+        self._backlog_end = self._store.dispatcher.queue(TIMER_TOPIC, QUEUE).next_offset
         self._settled = (check.master_queue_offset, check.read_time)
         if self.files.exist:
             self._open()
@@ -301,7 +304,13 @@ class Timer:
         self.read_time = now
 
     def _dequeue(self, now: int) -> bool:
-        """Deliver every second that is over; False when the store takes no messages."""
+        """Deliver every second that is over; False when the store takes no messages.
+
+        Not before the wheel has all that another master may have had on its own: a slave takes over how far this one
+        has come, and does not look again at seconds before that.
+        """
+        if self._queue_offset < self._backlog_end:
+            return True
         if not self._waits or self.files.opened is None:
             self.read_time = max(self.read_time, self._whole(now))
             return True

@@ -12,6 +12,7 @@ from tests.unit.broker.conftest import StartBroker
 from tests.unit.broker.support import KEY, START_MS, Caller, FakeClock, bodies, fields, make_broker, records
 
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.delay import timer as module
 from sprocketmq.broker.delay.recall import parse_handle
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.names import TIMER_TOPIC
@@ -419,3 +420,24 @@ async def test_no_timer_is_lost_for_the_recall_of_another(start_broker: StartBro
     for _ in range(30):
         deliver(again, clock, 1000)
     assert bodies(await Caller(again).pull()) == [b"wanted"]
+
+
+async def test_no_second_is_passed_while_messages_of_before_are_not_on_the_wheel(
+    broker: Broker, caller: Caller, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slave that had read more of the topic would take them for delivered, if this one were lost now."""
+    for number, seconds in enumerate((500, 5, 5, 5)):
+        await caller.send(body=b"%d" % number, TIMER_DELAY_SEC=str(seconds))
+    deliver(broker, clock, 0)
+    timer = broker.kinds.timer
+    timer.stop()
+    timer.files.forget_wheel()
+    read_time = timer.read_time
+    clock.now += 60_000
+    monkeypatch.setattr(module, "TURN", 2)
+    timer.start()
+    assert (timer.read_time, broker.store.max_offset("T", 0)) == (read_time, 0)
+    for _ in range(5):
+        deliver(broker, clock, 0)
+    assert timer.read_time == clock.now
+    assert bodies(await caller.pull()) == [b"1", b"2", b"3"]
