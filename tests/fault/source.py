@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.fault.disk import SimDisk, SimFile
 from tests.fault.ledger import Place, small_config
 
+from sprocketmq.store.config import StoreConfig
 from sprocketmq.store.view import StoreView
 from sprocketmq.store.view.sizes import Sizes
 from sprocketmq.store.view.source import ByteFile, Entry
@@ -45,8 +46,8 @@ class SimSource:
         return str(self._disk.root / path)
 
 
-def view_of(disk: SimDisk) -> StoreView:
-    config = small_config()
+def view_of(disk: SimDisk, config: StoreConfig | None = None) -> StoreView:
+    config = config or small_config()
     sizes = Sizes(
         config.mapped_file_size_commit_log,
         config.mapped_file_size_consume_queue,

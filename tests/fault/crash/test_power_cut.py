@@ -13,10 +13,22 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.fault.disk import Faults, PowerCut, SimDisk, keep_everything, keep_nothing, keep_some
-from tests.fault.ledger import TOPICS, Ledger, TickingClock, check, check_serves, everything, open_store, small_config
+from tests.fault.ledger import (
+    ROOT,
+    TOPICS,
+    Ledger,
+    TickingClock,
+    check,
+    check_serves,
+    everything,
+    open_store,
+    small_config,
+)
 from tests.fault.source import places_in, view_of
 
-from sprocketmq.store.config import FlushDiskType
+from sprocketmq.store.config import FlushDiskType, StoreConfig
+from sprocketmq.store.files.layout import file_name
+from sprocketmq.store.queue.format import ENTRY_SIZE
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -125,6 +137,46 @@ def test_keys_that_a_recovery_indexed_again_outlive_the_next_power_cut(size: int
     found.lose_power(4294967294, 0.5)
     found.lose_power(9488, 0.9)
     found.teardown()
+
+
+def crashed_with_small_queue_files() -> tuple[SimDisk, Ledger, StoreConfig]:
+    """Every queue has eight files, none of them synced; the log is."""
+    config = small_config(mapped_file_size_consume_queue=2 * ENTRY_SIZE)
+    disk, ledger = SimDisk(), Ledger()
+    store = open_store(disk, config)
+    for _ in range(60):
+        ledger.put(store)
+    ledger.flush(store)
+    store.abandon()
+    return disk, ledger, config
+
+
+@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("kept", ["name", ""])
+def test_a_power_cut_takes_any_file_of_a_queue_and_leaves_those_behind_it(number: int, kept: str) -> None:
+    disk, ledger, config = crashed_with_small_queue_files()
+    disk = disk.power_cut(keep_everything)
+    path = ROOT / "consumequeue" / "Alpha" / "1" / file_name(number * config.mapped_file_size_consume_queue)
+    if kept:
+        disk.damage(path, 0, bytes(config.mapped_file_size_consume_queue))
+    else:
+        disk.lose(path)
+    shown = places_in(view_of(disk, config))
+    store = open_store(disk, config)
+    assert check(store, ledger) == ledger.sent == shown
+    store.close()
+    again = open_store(disk, config)
+    assert check(again, ledger) == ledger.sent
+    again.abandon()
+
+
+def test_the_next_file_of_a_queue_that_a_power_cut_left_empty_is_given_blocks_as_a_new_one_is() -> None:
+    """Its name and length outlived its entries. Stores into a hole are a SIGBUS where the disk is full."""
+    disk, ledger, config = crashed_with_small_queue_files()
+    disk = disk.power_cut(lambda what: what in ("name", "length"))
+    store = open_store(disk, config)  # the disk looks for stores into holes when it is synced
+    check(store, ledger)
+    store.close()
 
 
 TestPowerCuts = PowerCuts.TestCase

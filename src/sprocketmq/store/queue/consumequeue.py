@@ -10,6 +10,7 @@ written: its topic was deleted, or all its messages were gone and it was cleaned
 
 from __future__ import annotations
 
+from bisect import insort
 from pathlib import Path
 from typing import Protocol
 
@@ -61,7 +62,7 @@ class ConsumeQueue:
         self.min_offset = 0
         self.gap = False
         self.torn: Path | None = None
-        self._allocated = 0
+        self._allocated = 0  # blocks on the disk up to here, counted as entries are from the queue's first byte
         self._flushed = 0
         self._emptied = False
         self._named_upto = self._naming = 0
@@ -165,29 +166,33 @@ class ConsumeQueue:
         if self.bases:  # the file before is full: it has no writer any more
             self.cursor.place(None, 0, 0)
         self._home.files.create(self.path_of(base), self.file_size).close()
-        self.bases.append(base)
+        insort(self.bases, base)  # behind one that a power cut took there may be others
         self._allocated = 0
 
     def _allocate(self, base: int, position: int) -> int:
         """Blocks come in steps that grow with the queue, so that one with ten messages costs a page."""
-        if position + ENTRY_SIZE <= self._allocated:
-            return self._allocated
+        if base + position + ENTRY_SIZE <= self._allocated:
+            return self._allocated - base
         step = min(max(PAGE, position), _MAX_STEP)
         limit = min(self.file_size, page_end(position + step))
         file = self._home.files.open(self.path_of(base))
         try:
             file.allocate(position - position % PAGE, limit)
-            if self._allocated > 0:  # what it had is full, so it will fill these as well
+            if self._allocated > base:  # what it had is full, so it will fill these as well
                 file.ready(page_end(position), limit)
         finally:
             file.close()
-        self._allocated = limit
+        self._allocated = base + limit
         return limit
 
-    def find_both_ends(self, log_min_offset: int, *, clean: bool) -> None:
-        """What a store that opens asks of every queue: the first entry that counts and the last."""
-        if not (clean and self._find_ends_in_a_page(log_min_offset)):
-            self.find_end(clean=clean)
+    def find_both_ends(self, log_min_offset: int, safe_below: int | None) -> None:
+        """What a store that opens asks of every queue: the first entry that counts and the last.
+
+        After a crash, the entries of records below the offset `safe_below` are known to be on disk; after a clean stop,
+        None, all are.
+        """
+        if safe_below is not None or not self._find_ends_in_a_page(log_min_offset):
+            self._find_end(safe_below)
             self.find_min(log_min_offset)
 
     def _find_ends_in_a_page(self, log_min_offset: int) -> bool:
@@ -212,13 +217,13 @@ class ConsumeQueue:
         finally:
             file.close()
 
-    def find_end(self, *, clean: bool) -> None:
+    def _find_end(self, safe_below: int | None) -> None:
         """Find the last entry and go on behind it.
 
-        After a clean stop the entries are contiguous and halving finds the end; after a crash each entry of the last
-        three files is looked at, and what follows a hole does not count.
+        After a clean stop the entries are contiguous and halving finds the end; after a crash each entry is looked at
+        that may not be on disk, and what follows a hole, or a file that is missing, does not count.
         """
-        end = self._clean_end() if clean else self._crash_end()
+        end = self._clean_end() if safe_below is None else self._crash_end(safe_below)
         self.resume(end // ENTRY_SIZE, self._record_end(end // ENTRY_SIZE - 1))
 
     def _clean_end(self) -> int:
@@ -229,21 +234,36 @@ class ConsumeQueue:
                 return base + length
         return 0
 
-    def _crash_end(self) -> int:
-        first = max(0, len(self.bases) - 3)
-        while first > 0 and not self._is_full(self.bases[first - 1]):
+    def _crash_end(self, safe_below: int) -> int:
+        first = max(0, len(self.bases) - 1)
+        while first > 0 and not self._is_whole(first - 1, safe_below):
             first -= 1
-        end = 0
-        for base in self.bases[first:]:
+        if first == 0 and self._begins_late(safe_below):
+            return 0
+        end = self.bases[first] if first else 0
+        for number, base in enumerate(self.bases[first:]):
+            if number and base != end:
+                break
             length = written_until(self.view_of(base), 0, self.file_size)
             BAD_PAGES.check()
             end = base + length if length else end
             if length < self.file_size:
                 break
-        return end or (self.bases[first] if first else 0)
+        return end
 
-    def _is_full(self, base: int) -> bool:
-        return self._decode(base, self.file_size - ENTRY_SIZE).is_written
+    def _begins_late(self, safe_below: int) -> bool:
+        """Whether files may be missing before the first one: those of expired messages went long ago, with the log."""
+        if not self.bases or self.bases[0] == 0:
+            return False
+        first = self._decode(self.bases[0], 0)
+        return not first.is_filler and first.commit_offset >= safe_below  # before fillers there was never a file
+
+    def _is_whole(self, number: int, safe_below: int) -> bool:
+        """Whether a file, which is not the last one, has all its entries, and the next file follows it."""
+        base = self.bases[number]
+        last = self._decode(base, self.file_size - ENTRY_SIZE)
+        is_safe = last.is_written and not last.is_filler and last.commit_offset < safe_below
+        return is_safe and self.bases[number + 1] == base + self.file_size
 
     def _record_end(self, queue_offset: int) -> int:
         """Behind the record of an entry; -1 for a filler or none at all."""

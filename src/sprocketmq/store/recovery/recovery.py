@@ -111,8 +111,7 @@ class Recovery:
             self._find_torn_queues()
         if self._index is not None:
             self._index.load()
-        for queue in self._queues:
-            queue.find_both_ends(self._log.min_offset, clean=self.report.clean)
+        self._find_queue_ends()
         self._queues_lost = all(queue.max_offset == 0 for queue in self._queues)
 
     def _find_torn_queues(self) -> None:
@@ -124,6 +123,11 @@ class Recovery:
                 _log.error("%s is short, or the file before it is missing; its queue is built again", queue.torn)
                 queue.gap = True
                 self.report.clean = False
+
+    def _find_queue_ends(self) -> None:
+        safe_below = None if self.report.clean else self._checkpoint_file()
+        for queue in self._queues:
+            queue.find_both_ends(self._log.min_offset, safe_below)
 
     def _forget_everything(self) -> None:
         """Without a log, queues and index point nowhere."""
@@ -177,8 +181,7 @@ class Recovery:
             if start is not None:
                 return min(start, self._index_start())
             self.report.clean = False
-            for queue in self._queues:
-                queue.find_both_ends(self._log.min_offset, clean=False)
+            self._find_queue_ends()
         self._drop_unsafe_indexes()
         return min(self._checkpoint_file(), self._index_start())
 

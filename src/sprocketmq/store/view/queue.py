@@ -1,7 +1,7 @@
 """One ConsumeQueue of a view: what is on disk, cut and continued as recovery would.
 
-The first entry that is not written ends the queue; recovery looks for it in the last three files, and in the ones
-before them back to a file that is full: a crash may have left several whose pages never reached the disk.
+The first entry that is not written, or the first file that is missing, ends the queue; recovery looks for it behind the
+last file whose entries were all safe at the checkpoint: of those behind, a crash may have left any.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from sprocketmq.store.queue.format import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE
 from sprocketmq.store.view.source import ByteFile, ByteSource, checked
 
 _WORDS = ENTRY_SIZE // 4
-#: Recovery trusts the full files of a queue before the last three.
-CHECKED_FILES = 3
 FILLER_ENTRY = QueueEntry(0, FILLER_SIZE, 0)
 
 
@@ -29,15 +27,18 @@ class QueueFile(NamedTuple):
 
 
 class QueueView:
-    """The entries [min_offset, max_offset) of one queue."""
+    """The entries [min_offset, max_offset) of one queue; those of records below `safe_below` are known to be on disk."""
 
-    def __init__(self, source: ByteSource, topic: str, queue_id: int, files: list[QueueFile], file_size: int) -> None:
+    def __init__(
+        self, source: ByteSource, topic: str, queue_id: int, files: list[QueueFile], file_size: int, safe_below: int
+    ) -> None:
         self.topic, self.queue_id, self.files, self.file_size = topic, queue_id, files, file_size
         self._source = source
         self._by_base = {file.base: file for file in files}
         self._open: tuple[str, ByteFile] | None = None
-        self._first = files[0].base // ENTRY_SIZE if files else 0
-        self._on_disk = self._end_on_disk()
+        begins_late = self._begins_late(safe_below)
+        self._first = 0 if begins_late else files[0].base // ENTRY_SIZE
+        self._on_disk = 0 if begins_late else self._end_on_disk(safe_below)
         self._added = bytearray()  # entries as a file would hold them
         self._mended: dict[int, QueueEntry] = {}
         self._open = None  # a store has many queues, and most are never read
@@ -169,10 +170,10 @@ class QueueView:
         entry = self.entry(offset)
         return -1 if entry.is_filler else entry.commit_offset
 
-    def _end_on_disk(self) -> int:
+    def _end_on_disk(self, safe_below: int) -> int:
         """After the run of entries that ends the queue's files."""
-        first = max(0, len(self.files) - CHECKED_FILES)
-        while first > 0 and not self._is_full(self.files[first - 1]):
+        first = max(0, len(self.files) - 1)
+        while first > 0 and not self._is_whole(first - 1, safe_below):
             first -= 1
         end = self.files[first].base if self.files else 0
         for file in self.files[first:]:
@@ -185,9 +186,20 @@ class QueueView:
                 break
         return end // ENTRY_SIZE
 
-    def _is_full(self, file: QueueFile) -> bool:
-        last = file.size - file.size % ENTRY_SIZE - ENTRY_SIZE
-        return last >= 0 and checked(decode_entry(self._bytes(file).read(last, ENTRY_SIZE)).is_written)
+    def _begins_late(self, safe_below: int) -> bool:
+        """Whether there is no file, or some may be missing before the first one, see `ConsumeQueue`."""
+        if not self.files or self.files[0].base == 0:
+            return not self.files
+        first = self.stored(self.files[0].base // ENTRY_SIZE)
+        return first is None or (not first.is_filler and first.commit_offset >= safe_below)
+
+    def _is_whole(self, number: int, safe_below: int) -> bool:
+        """Whether a file, which is not the last one, has all its entries, and the next file follows it."""
+        file = self.files[number]
+        if file.size < self.file_size or self.files[number + 1].base != file.base + file.size:
+            return False
+        last = checked(decode_entry(self._bytes(file).read(file.size - ENTRY_SIZE, ENTRY_SIZE)))
+        return last.is_written and not last.is_filler and last.commit_offset < safe_below
 
     def _file_at(self, at: int) -> QueueFile | None:
         return self._by_base.get(at // self.file_size * self.file_size) if self.file_size else None

@@ -100,7 +100,9 @@ class _Planner:
         every = list_queues(self._source, chosen.topics or None)
         listed = {key: files for key, files in every.items() if chosen.wants_queue(*key)}
         file_size = queue_file_size(listed.values(), None)
-        found = [QueueView(self._source, *key, files, file_size) for key, files in sorted(listed.items())]
+        found = [
+            QueueView(self._source, *key, files, file_size, bounds.settled) for key, files in sorted(listed.items())
+        ]
         for queue in found:
             queue.cut(bounds.begin, bounds.settled)
         return [] if any(map(self._is_stale, found)) else found

@@ -172,7 +172,11 @@ class StoreView:
     def _open_queues(self, given: sizes.Sizes) -> dict[tuple[str, int], QueueView]:
         listed = list_queues(self.source)
         self.queue_file_size = sizes.queue_file_size(listed.values(), given.consume_queue)
-        return {key: QueueView(self.source, *key, files, self.queue_file_size) for key, files in sorted(listed.items())}
+        safe_below = recovery.crash_start(self.log, self.stored_checkpoint) if self.crashed else self.log.limit
+        return {
+            key: QueueView(self.source, *key, files, self.queue_file_size, safe_below)
+            for key, files in sorted(listed.items())
+        }
 
     def _index_files(self) -> list[tuple[str, int]]:
         entries = self.source.entries("index")
@@ -239,5 +243,5 @@ class StoreView:
         return self.queues.get((topic, queue_id))
 
     def _new_queue(self, topic: str, queue_id: int) -> QueueView:
-        found = self.queues[topic, queue_id] = QueueView(self.source, topic, queue_id, [], self.queue_file_size)
+        found = self.queues[topic, queue_id] = QueueView(self.source, topic, queue_id, [], self.queue_file_size, 0)
         return found

@@ -14,7 +14,7 @@ ENTRIES = 10
 SIZE = ENTRIES * ENTRY_SIZE
 
 
-def queue_of(folder: Path, written: list[int]) -> QueueView:
+def queue_of(folder: Path, written: list[int], safe_below: int = 0) -> QueueView:
     """Files of ten entries, of which the first `written` hold something."""
     files, number = [], 0
     for index, count in enumerate(written):
@@ -23,7 +23,7 @@ def queue_of(folder: Path, written: list[int]) -> QueueView:
         name = f"{index * SIZE:020}"
         (folder / name).write_bytes(data.ljust(SIZE, b"\0"))
         files.append(QueueFile(name, index * SIZE, SIZE))
-    return QueueView(open_source(folder), "T", 0, files, SIZE)
+    return QueueView(open_source(folder), "T", 0, files, SIZE, safe_below)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,15 @@ def queue_of(folder: Path, written: list[int]) -> QueueView:
         ([10, 3, 0, 0, 0, 0], 13),  # pages of several files never reached the disk
         ([10, 0, 0, 0, 0, 0], 10),
         ([10, 4, 0, 10, 0], 14),  # what follows a hole does not count
+        ([10, 4, 10, 10, 10, 10], 14),  # wherever it is
     ],
 )
 def test_the_end_of_a_queue(tmp_path: Path, written: list[int], end: int) -> None:
     assert queue_of(tmp_path, written).max_offset == end
+
+
+def test_a_queue_is_looked_through_from_where_it_was_safe(tmp_path: Path) -> None:
+    """A hole before is damage, which `verify` reports; it takes nothing else away."""
+    assert queue_of(tmp_path, [10, 4, 10, 10, 10, 3], safe_below=100 * 34).max_offset == 53
+    assert queue_of(tmp_path, [10, 4, 10, 10, 10, 3], safe_below=100 * 24).max_offset == 53
+    assert queue_of(tmp_path, [10, 4, 10, 10, 10, 3], safe_below=100 * 14).max_offset == 14
