@@ -46,10 +46,18 @@ class ConsumeQueueExt:
         self._maps = maps
         self._folder = folder
         self.file_size = file_size
-        self.bases = [base for name in files.list_dir(folder) if (base := base_offset_of(name)) is not None]
+        self.bases = self._load()
         self.end = 0
         self._allocated = 0
         self._synced = 0
+
+    def _load(self) -> list[int]:
+        """Find the files. A power cut may take from one its length: what it has lost are zeros, which are no unit."""
+        bases = [base for name in self._files.list_dir(self._folder) if (base := base_offset_of(name)) is not None]
+        for path in map(self.path_of, bases):
+            if self._files.size(path) < self.file_size:
+                self._files.create(path, self.file_size).close()
+        return bases
 
     def path_of(self, base: int) -> Path:
         return self._folder / file_name(base)
