@@ -44,7 +44,7 @@ NO_TASKS = (
     "broker/replication/master.py:Master._open.<locals>.<lambda>",  # asyncio says nothing of it; a slave comes again
 )  # fmt: skip
 #: A lock that cannot be given back, and a loop that takes no timer, are no failures that there are.
-NO_FAILURES = ("__exit__", ".call_later", ".call_at", ".call_soon")
+NO_FAILURES = ("__exit__", "__aexit__", ".call_later", ".call_at", ".call_soon")
 
 
 class Injected(Exception):

@@ -77,19 +77,15 @@ class WokenRequests:
             if connection.stalled_since is not None and not connection.closed:
                 connection.on_writable.append(partial(self.add, connection, serve))
                 continue
-            size += self._answer(connection, serve)
+            try:
+                size += serve()
+            except Exception as error:  # noqa: BLE001 - the edge of one request: the others are answered
+                events.error("request not answered", error, peer=connection.peer)
+                # its client does not wait in vain: it connects again, and asks again
+                connection.abort("a request of it could not be answered")
             self._answered.append(connection)
             if size >= SLICE_BYTES:
                 break
-
-    def _answer(self, connection: Connection, serve: Serve) -> int:
-        """Whatever goes wrong, its client does not wait in vain: it connects again, and asks again."""
-        try:
-            return serve()
-        except Exception as error:  # noqa: BLE001 - the edge of one request: the others are answered
-            events.error("request not answered", error, peer=connection.peer)
-            connection.abort("a request of it could not be answered")
-            return 0
 
     # -- what is not read ----------------------------------------------------------------------------------------------
 

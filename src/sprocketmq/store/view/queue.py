@@ -27,7 +27,7 @@ class QueueFile(NamedTuple):
 
 
 class QueueView:
-    """The entries [min_offset, max_offset) of one queue; those of records below `safe_below` are known to be on disk."""
+    """The entries [min_offset, max_offset) of a queue; those of records below `safe_below` are known to be on disk."""
 
     def __init__(
         self, source: ByteSource, topic: str, queue_id: int, files: list[QueueFile], file_size: int, safe_below: int
