@@ -141,6 +141,39 @@ async def test_a_disk_that_does_not_answer_holds_up_nobody(tmp_path: Path) -> No
     await broker.stop()
 
 
+async def test_old_log_files_go_beside_the_loop(tmp_path: Path) -> None:
+    """While the disk does not say that they are gone, others are served, and what pointed into them is still there."""
+    disk = HeldDisk(tmp_path)
+    hours = ";".join(f"{hour:02d}" for hour in range(24))
+    settings = make_settings(tmp_path / "store", mappedFileSizeCommitLog="8192", fileReservedTime="0", deleteWhen=hours)
+    broker = Broker(settings.current, settings.store, files=disk)
+    await broker.start()
+    caller, store = Caller(broker), broker.store
+    for _ in range(9):
+        assert (await caller.send("T1", bytes(2000))).code == ResponseCode.SUCCESS
+    store.flush()
+    disk.synced_by_loop.clear()
+    disk.going.clear()
+    clean = next(job for job in broker._jobs if job.name == "clean files")
+    try:
+        async with asyncio.timeout(600):
+            for _ in range(2):
+                clean._ring()
+                assert len(store.log.bases) == 1
+            while not disk.waiting.is_set():  # noqa: ASYNC110 - the threads tell nobody
+                await asyncio.sleep(0.01)
+            assert (await caller.send("T1")).code == ResponseCode.SUCCESS
+            assert store.min_offset("T1", 0) == 0
+    finally:
+        disk.going.set()
+    async with asyncio.timeout(600):
+        while store.min_offset("T1", 0) == 0:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.01)
+    assert disk.synced_by_loop == []
+    await caller.client.close(grace=0.1)
+    await broker.stop()
+
+
 def changes(caller: Caller) -> dict[str, Coroutine[Any, Any, Command]]:
     """What changes a table and is answered when the change is on disk."""
     topic = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sprocketmq.broker.metrics.stats import SAMPLE_SECONDS
@@ -32,6 +33,8 @@ class BackgroundJobs:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._warming: asyncio.TimerHandle | None = None
+        self._removed: list[Path] = []
+        self._syncing: asyncio.Future[None] | None = None
         settings, store = broker.settings, broker.store
         self._jobs = [
             Periodic(
@@ -44,7 +47,7 @@ class BackgroundJobs:
             Periodic("dispatch again", lambda: _DISPATCH_SECONDS, broker.acks.progress),
             Periodic("try held queues again", lambda: _DISPATCH_SECONDS, store.held.heal),
             Periodic("sample stats", lambda: SAMPLE_SECONDS, self._sample),
-            Periodic("clean files", lambda: settings.store.clean_resource_interval / 1000, store.cleaner.run),
+            Periodic("clean files", lambda: settings.store.clean_resource_interval / 1000, self._clean_files),
             Periodic("clean queues", self._cleaning_pause, store.cleaner.go_on),
         ]
 
@@ -60,6 +63,7 @@ class BackgroundJobs:
     def stop(self) -> None:
         for job in self._jobs:
             job.stop()
+        self._syncing = None
         if self._warming is not None:
             self._warming.cancel()
 
@@ -76,6 +80,23 @@ class BackgroundJobs:
 
     def _sample(self) -> None:
         self._broker.stats.sample(datetime.fromtimestamp(self._broker.clock.now_ms() / 1000).date())
+
+    def _clean_files(self) -> None:
+        self._removed += self._broker.store.cleaner.run()
+        if self._removed and self._syncing is None:
+            removed, self._removed = self._removed, []
+            self._syncing = asyncio.get_running_loop().run_in_executor(None, self._broker.store.cleaner.sync, removed)
+            self._syncing.add_done_callback(self._files_went)
+
+    def _files_went(self, done: asyncio.Future[None]) -> None:
+        """What points into them goes, also where the disk does not say that they did: they are not served again."""
+        if done is not self._syncing:
+            return  # the broker has been stopped meanwhile
+        self._syncing = None
+        error = done.exception()
+        if error is not None:
+            events.error("deleted log files not synced", error)
+        self._broker.store.cleaner.drop_what_points_nowhere()
 
     def _cleaning_pause(self) -> float:
         """Between two slices of work on the queues others have their turn."""

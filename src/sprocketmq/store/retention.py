@@ -65,14 +65,17 @@ class Cleaner:
         self._manual_rounds = _MANUAL_ROUNDS
 
     def run(self) -> list[Path]:
-        """One round; the owner calls it every `cleanResourceInterval`. Returns the log files that went."""
+        """One round; the owner calls it every `cleanResourceInterval`. Returns the log files that went: first that is
+        made durable by `sync`, then what pointed into them may be dropped.
+        """
         used = self.commit_log_ratio()
         self._watch_disk(used)
-        removed = self._delete_expired(used)
-        if removed:
-            self._files.sync_dir(removed[0].parent)
-            self.drop_what_points_nowhere()
-        return removed
+        return self._delete_expired(used)
+
+    def sync(self, removed: list[Path]) -> None:
+        """From any thread, for it waits for the disk."""
+        for folder in {path.parent for path in removed}:
+            self._files.sync_dir(folder)
 
     def drop_what_points_nowhere(self) -> None:
         """Begin to drop what log files that went have left in queues and index."""

@@ -80,8 +80,16 @@ def bodies(store: MessageStore, topic: str = "T", queue_id: int = 0) -> list[byt
 
 def clean(store: MessageStore) -> list[Path]:
     """A round of the cleaner, to its end."""
-    removed = store.cleaner.run()
+    removed = begin_cleaning(store)
     finish_cleaning(store)
+    return removed
+
+
+def begin_cleaning(store: MessageStore) -> list[Path]:
+    removed = store.cleaner.run()
+    store.cleaner.sync(removed)
+    if removed:
+        store.cleaner.drop_what_points_nowhere()
     return removed
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.unit.store.support import FakeClock, bodies, clean, finish_cleaning, open_store, put
+from tests.unit.store.support import FakeClock, begin_cleaning, bodies, clean, finish_cleaning, open_store, put
 
 from sprocketmq.store.files.files import Disk
 from sprocketmq.store.log.append import PutStatus
@@ -229,7 +229,7 @@ def test_queues_are_looked_at_a_slice_at_a_time(
 
     monkeypatch.setattr(ConsumeQueue, "find_min", counted)
     queue_count = len(list(store.queues))
-    assert len(store.cleaner.run()) == 3
+    assert len(begin_cleaning(store)) == 3
     slices = [len(looked)]
     while store.cleaner.busy:
         assert all(body in (b"x", bytes(3000)) for topic in ("T", "Busy") for body in bodies(store, topic))
@@ -249,9 +249,9 @@ def test_a_file_that_goes_meanwhile_has_all_queues_looked_at_once_more(
     clock.now = FOUR
     monkeypatch.setattr("sprocketmq.store.retention._SLICE_SECONDS", 0)
     store.cleaner.config = replace(store.config, delete_file_batch_max=1)
-    assert len(store.cleaner.run()) == 1
+    assert len(begin_cleaning(store)) == 1
     assert store.cleaner.busy
-    assert len(store.cleaner.run()) == 1
+    assert len(begin_cleaning(store)) == 1
     finish_cleaning(store)
     for queue in store.queues:
         entry = queue.raw_entry(queue.min_offset)

@@ -203,12 +203,12 @@ class Index:
             number = entry.previous
 
     def remove(self, name: str) -> None:
+        self._maps.drop(self.path_of(name))  # as for a file of the log
         self._files.remove(self.path_of(name))
         if self.names and name == self.names[-1]:
             self._view = None
             self.cursor.place(None, 0)
         self.names.remove(name)
-        self._maps.drop(self.path_of(name))
 
     def sync(self, names: list[str]) -> None:
         """Make files durable; called on the flush thread."""

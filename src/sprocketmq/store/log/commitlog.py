@@ -335,9 +335,9 @@ class CommitLog:
     def remove_first(self) -> Path:
         """Delete the oldest file. One that cannot be deleted is served as before."""
         path = self.path_of(self.bases[0])
+        self._maps.drop(path)  # first: a map, too, keeps the blocks of a file that is removed
         self._files.remove(path)
         self._paths.pop(self.bases.pop(0), None)
-        self._maps.drop(path)
         return path
 
     def close(self) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,29 @@ def test_a_created_file_is_full_size_but_has_no_blocks_yet(tmp_path: Path) -> No
     assert file.path.stat().st_blocks * 512 >= 8192
     assert disk.size(file.path) == 1 << 20
     file.close()
+
+
+@pytest.mark.parametrize(("size", "closers"), [(32 << 20, ["free-blocks"]), (4096, [])])
+def test_the_blocks_of_a_large_file_are_freed_on_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, closers: list[str]
+) -> None:
+    """Who removes it does not wait for that."""
+    file = Disk().create(tmp_path / "f", size)
+    file.allocate(0, size)
+    file.close()
+    close, closed, by = os.close, threading.Event(), list[str]()
+
+    def noted(descriptor: int) -> None:
+        close(descriptor)
+        by.append(threading.current_thread().name)
+        closed.set()
+
+    monkeypatch.setattr(os, "close", noted)
+    Disk().remove(file.path)
+    assert not file.path.exists()
+    assert not closers or closed.wait(60)
+    assert by == closers
+    Disk().remove(file.path)  # one that is not there is no error
 
 
 def test_what_is_made_ready_reads_as_zeros_and_nothing_before_it_changes(tmp_path: Path) -> None:
