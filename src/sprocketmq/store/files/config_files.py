@@ -171,12 +171,22 @@ def json_file(files: Files, path: Path, *, pretty: bool = True) -> ConfigFile[di
     return ConfigFile(files, path, json_object, java_json.dumps_pretty if pretty else java_json.dumps)
 
 
-def _body_file(files: Files, path: Path, kind: type[B]) -> ConfigFile[B]:
-    return ConfigFile(files, path, lambda data: codec.from_tree(kind, json_object(data)), codec.encode_pretty)
+def _body_file(files: Files, path: Path, kind: type[B], table: str = "") -> ConfigFile[B]:
+    """One damaged bit in the name of its `table`, and a file reads as an empty one: it must have the table, or nothing
+    at all.
+    """
+
+    def decode(data: bytes) -> B:
+        tree = json_object(data)
+        if tree and table and table not in tree:
+            raise BodyError(f"it has no {table}")
+        return codec.from_tree(kind, tree)
+
+    return ConfigFile(files, path, decode, codec.encode_pretty)
 
 
 def topics_file(files: Files, config: Path) -> ConfigFile[SavedTopics]:
-    return _body_file(files, config / "topics.json", SavedTopics)
+    return _body_file(files, config / "topics.json", SavedTopics, "topicConfigTable")
 
 
 def queue_mappings_file(files: Files, config: Path) -> ConfigFile[TopicQueueMappingSerializeWrapper]:
@@ -184,16 +194,16 @@ def queue_mappings_file(files: Files, config: Path) -> ConfigFile[TopicQueueMapp
 
 
 def subscription_groups_file(files: Files, config: Path) -> ConfigFile[SubscriptionGroups]:
-    return _body_file(files, config / "subscriptionGroup.json", SubscriptionGroups)
+    return _body_file(files, config / "subscriptionGroup.json", SubscriptionGroups, "subscriptionGroupTable")
 
 
 def consumer_offsets_file(files: Files, config: Path) -> ConfigFile[SavedOffsets]:
-    return _body_file(files, config / "consumerOffset.json", SavedOffsets)
+    return _body_file(files, config / "consumerOffset.json", SavedOffsets, "offsetTable")
 
 
 def delay_offsets_file(files: Files, config: Path) -> ConfigFile[DelayOffsets]:
-    return _body_file(files, config / "delayOffset.json", DelayOffsets)
+    return _body_file(files, config / "delayOffset.json", DelayOffsets, "offsetTable")
 
 
 def consumer_filters_file(files: Files, config: Path) -> ConfigFile[ConsumerFilters]:
-    return _body_file(files, config / "consumerFilter.json", ConsumerFilters)
+    return _body_file(files, config / "consumerFilter.json", ConsumerFilters, "filterDataByTopic")

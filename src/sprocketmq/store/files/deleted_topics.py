@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sprocketmq.store.files.config_files import json_file
+from sprocketmq.errors import BodyError
+from sprocketmq.protocol import java_json
+from sprocketmq.store.files.config_files import ConfigFile, json_object
 from sprocketmq.store.files.files import Files
 
 FILE_NAME = "deletedTopics.json"
@@ -34,17 +36,21 @@ class Deletion(NamedTuple):
 Deletions = Mapping[str, Deletion]
 
 
-def deletions_in(tree: dict[str, Any] | None) -> dict[str, Deletion]:
-    table = {} if tree is None else tree.get(_TABLE, {})
-    return {topic: Deletion(each["commitOffset"], each["storeTimestamp"]) for topic, each in table.items()}
+def decode_deletions(data: bytes) -> Deletions:
+    """Raises BodyError."""
+    try:
+        table = json_object(data)[_TABLE]
+        return {topic: Deletion(int(at["commitOffset"]), int(at["storeTimestamp"])) for topic, at in table.items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BodyError(f"no table of deleted topics: {error!r}") from error
 
 
-def _tree(table: Deletions) -> dict[str, Any]:
+def _encode(table: Deletions) -> bytes:
     entries = {
         topic: {"commitOffset": each.commit_offset, "storeTimestamp": each.store_timestamp}
         for topic, each in sorted(table.items())
     }
-    return {_TABLE: entries}
+    return java_json.dumps_pretty({_TABLE: entries})
 
 
 class DeletedTopics:
@@ -52,10 +58,10 @@ class DeletedTopics:
 
     def __init__(self, files: Files, config: Path) -> None:
         self.table: dict[str, Deletion] = {}
-        self._file = json_file(files, config / FILE_NAME)
+        self._file = ConfigFile(files, config / FILE_NAME, decode_deletions, _encode)
 
     def load(self) -> None:
-        self.set(deletions_in(self._file.load()))
+        self.set(self._file.load() or {})
 
     def with_deletion(self, topics: Iterable[str], deletion: Deletion, log_begin: int) -> dict[str, Deletion]:
         """The table as it will be."""
@@ -63,7 +69,7 @@ class DeletedTopics:
 
     def write(self, table: Deletions) -> None:
         """Only the file; from any thread."""
-        self._file.save(_tree(table))
+        self._file.save(table)
 
     def settle(self, log_begin: int, log_end: int) -> None:
         """After recovery: what the log has lost or no longer has needs no entry, and the next record is a new one."""
@@ -75,7 +81,7 @@ class DeletedTopics:
             self.write(living)
             self.set(living)
 
-    def set(self, table: dict[str, Deletion]) -> None:
+    def set(self, table: Deletions) -> None:
         """The file has it. In place: others look at this table."""
         self.table.clear()
         self.table.update(table)

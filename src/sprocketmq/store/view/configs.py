@@ -5,12 +5,15 @@ A file that is missing, empty or unreadable gives way to its `.bak`, as when a b
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from sprocketmq.errors import StoreCorrupt
 from sprocketmq.store.files.config_files import first_readable, json_object
-from sprocketmq.store.files.deleted_topics import FILE_NAME, Deletion, deletions_in
+from sprocketmq.store.files.deleted_topics import FILE_NAME, Deletions, decode_deletions
 from sprocketmq.store.view.source import ByteSource, read_whole
+
+B = TypeVar("B")
 
 CONFIG_FILES = (
     "topics.json",
@@ -24,9 +27,13 @@ CONFIG_FILES = (
 
 def read_config(source: ByteSource, name: str) -> dict[str, Any] | None:
     """The file's content; None when there is none. StoreCorrupt when neither it nor its `.bak` can be read."""
+    return _read(source, name, json_object)
+
+
+def _read(source: ByteSource, name: str, decode: Callable[[bytes], B]) -> B | None:
     path = f"config/{name}"
     texts = (read_whole(source, path), read_whole(source, f"{path}.bak"))
-    return first_readable(source.describe(path), texts, json_object)
+    return first_readable(source.describe(path), texts, decode)
 
 
 def consumer_offsets(source: ByteSource) -> dict[str, dict[str, int]] | None:
@@ -49,9 +56,9 @@ def topic_names(source: ByteSource) -> set[str] | None:
     return None if found is None else set(found.get("topicConfigTable", {}))
 
 
-def deletions(source: ByteSource) -> dict[str, Deletion]:
+def deletions(source: ByteSource) -> Deletions:
     """Topics that were deleted; a file that cannot be read is a finding of the check, and says nothing here."""
     try:
-        return deletions_in(read_config(source, FILE_NAME))
+        return _read(source, FILE_NAME, decode_deletions) or {}
     except StoreCorrupt:
         return {}
