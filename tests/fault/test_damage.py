@@ -11,6 +11,7 @@ from tests.fault.disk import SimDisk
 from tests.fault.images import ABORT, CHECKPOINT, Image, copy_of, make_image
 from tests.fault.ledger import ROOT, Place, TickingClock, check, check_serves, everything, open_store
 
+from sprocketmq.store.files.layout import file_name
 from sprocketmq.store.recovery.quarantine import quarantined, replay
 
 COUNT = 150
@@ -135,6 +136,28 @@ def test_a_queue_that_lost_a_file_after_a_clean_stop_is_built_again(
     damage(disk, QUEUE / names[number])
     assert recover(image, disk) == set(image.places)
     assert "its queue is built again" in caplog.text
+
+
+@pytest.mark.parametrize("entries", [8, 40, 1000])
+@pytest.mark.parametrize("number", [0, 3, 5, 20])
+def test_a_queue_with_an_entry_that_is_zeros_does_not_end_there_after_a_clean_stop(number: int, entries: int) -> None:
+    """Its offsets would be given out twice. Where halving does not meet the entry, it is a filler to readers."""
+    image = make_image(COUNT - 1, clean=True, mapped_file_size_consume_queue=20 * entries)  # the last is of another
+    disk = image.disk.copy()
+    base = number // entries * entries
+    disk.damage(QUEUE / file_name(20 * base), 20 * (number - base), bytes(20))
+    hit = {place for place in image.places if (place.topic, place.queue_id, place.queue_offset) == ("Alpha", 1, number)}
+    assert recover(image, disk, frozenset(hit)) >= set(image.places) - hit
+
+
+def test_a_queue_that_lost_all_its_files_after_a_clean_stop_is_built_again() -> None:
+    image = make_image(COUNT - 1, clean=True)
+    disk = image.disk.copy()
+    for name in disk.list_dir(QUEUE):
+        disk.lose(QUEUE / name)
+    disk.make_dirs(ROOT / "consumequeue" / "Empty" / "0")
+    assert recover(image, disk) == set(image.places)
+    assert not disk.exists(ROOT / "consumequeue" / "Empty" / "0")  # else every start would look for it
 
 
 def test_an_entry_that_points_behind_the_log_is_told_of(caplog: pytest.LogCaptureFixture) -> None:

@@ -33,6 +33,7 @@ from sprocketmq.store.queue.format import (
 
 _PAGE_OF_ENTRIES = PAGE // ENTRY_SIZE * ENTRY_SIZE
 _MAX_STEP = 256 << 10
+_BEHIND = 64 << 10  # so much behind the last entry of a queue is looked at after a clean stop
 
 
 class QueueHome(Protocol):
@@ -107,7 +108,8 @@ class ConsumeQueue:
     def load(self) -> None:
         """Find the files. One of length 0 never got its size and holds nothing; a short one is made whole again.
 
-        `torn` is the path of one of them, or of one that is missing between others: after a clean stop there is none.
+        `torn` is the path of one of them, of one that is missing between others, or of the folder where all are
+        missing: after a clean stop there is none.
         """
         files = self._home.files
         for name in files.list_dir(self.folder):
@@ -126,6 +128,8 @@ class ConsumeQueue:
             if size < self.file_size:
                 files.create(path, self.file_size).close()
             self.bases.append(base)
+        if not self.bases:
+            self.torn = self.torn or self.folder
         self._named_upto = self._files_end
 
     def resume(self, max_offset: int, max_commit_offset: int) -> None:
@@ -201,7 +205,7 @@ class ConsumeQueue:
             return False
         page = memoryview(self._read_first(_PAGE_OF_ENTRIES))
         end = written_until(page, 0, len(page))
-        if not 0 < end < len(page):
+        if not 0 < end < len(page) or bytes(page[end:]).strip(b"\0"):
             return False
         first, last = decode_entry(page, 0), decode_entry(page, end - ENTRY_SIZE)
         if first.commit_offset < log_min_offset or first.is_filler or last.is_filler:
@@ -227,8 +231,12 @@ class ConsumeQueue:
         self.resume(end // ENTRY_SIZE, self._record_end(end // ENTRY_SIZE - 1))
 
     def _clean_end(self) -> int:
+        """A damaged entry looks like the end: where there are others behind it, `torn` is the path of its file."""
         for base in reversed(self.bases):
-            length = written_entries(self.view_of(base)) * ENTRY_SIZE
+            view = self.view_of(base)
+            length = written_entries(view) * ENTRY_SIZE
+            if bytes(view[length : length + _BEHIND]).strip(b"\0"):
+                self.torn = self.path_of(base)
             BAD_PAGES.check()
             if length:
                 return base + length

@@ -107,11 +107,11 @@ class Recovery:
             if before + self._log.file_size != base:
                 _log.error("the log has no file from %d to %d", before + self._log.file_size, base)
         self._queues.load()
-        if self.report.clean:
-            self._find_torn_queues()
         if self._index is not None:
             self._index.load()
         self._find_queue_ends()
+        if self.report.clean:
+            self._find_torn_queues()
         self._queues_lost = all(queue.max_offset == 0 for queue in self._queues)
 
     def _find_torn_queues(self) -> None:
@@ -120,7 +120,9 @@ class Recovery:
         """
         for queue in self._queues:
             if queue.torn is not None:
-                _log.error("%s is short, or the file before it is missing; its queue is built again", queue.torn)
+                _log.error(
+                    "%s is damaged, or files of it or before it are missing; its queue is built again", queue.torn
+                )
                 queue.gap = True
                 self.report.clean = False
 
@@ -257,14 +259,19 @@ class Recovery:
         return end
 
     def _rebuild_queues(self) -> None:
-        """Queues that lack entries from before the walk are built again from the log's first record."""
-        for queue in self._queues:
-            if queue.gap:
-                queue.gap = False
-                queue.empty()
-                self.report.rebuilt_queues += 1
+        """Queues that lack entries from before the walk are built again from the log's first record. One of which the
+        log has nothing is not there.
+        """
+        lacking = [queue for queue in self._queues if queue.gap]
+        for queue in lacking:
+            queue.gap = False
+            queue.empty()
+        self.report.rebuilt_queues += len(lacking)
         self._queues.complete = True
         self._walk_from(self._log.min_offset)
+        for queue in lacking:
+            if not queue.bases and not queue.cursor.held:
+                self._queues.forget_queue(queue)
 
     def _walk_from(self, at: int) -> int:
         """Dispatch the log from a record on; returns its end."""
