@@ -43,6 +43,7 @@ from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.files.files import Clock, Files
 from sprocketmq.store.store import MessageStore
+from sprocketmq.store.timer.chain import BrokenChain, chain_of, search
 from sprocketmq.store.timer.link import tally_units
 from sprocketmq.store.timer.log import (
     DEFAULT,
@@ -52,7 +53,7 @@ from sprocketmq.store.timer.log import (
     TimerLog,
     TimerUnit,
 )
-from sprocketmq.store.timer.wheel import NONE, SLOTS
+from sprocketmq.store.timer.wheel import SLOTS
 
 events = Events("sprocketmq.broker.delay")
 
@@ -330,20 +331,16 @@ class Timer:
         return True
 
     def _begin(self, time: int) -> _Due | None:
-        """The units of a second; the chain leads from the newest to the oldest."""
         opened = self._open()
-        log, position = opened.log, opened.wheel.get(time).last
-        positions, deleted = array("q"), set[str]()
-        while position != NONE and (unit := log.get(position)) is not None:
-            positions.append(position)
-            if unit.magic & DELETE and not unit.magic & ROLL:
-                deleted.add(self._deleted_key(unit))
-            if unit.previous >= position:  # or it would lead round for ever
-                path, at = log.place_of(position)
-                events.error("chain of timers damaged", path=path, offset=at, previous=unit.previous)
-                break
-            position = unit.previous
-        return _Due(positions, frozenset(deleted)) if positions else None
+        slot = opened.wheel.get(time)
+        try:
+            found = chain_of(opened.log, slot, self._precision)
+        except BrokenChain as broken:
+            path, at = opened.log.place_of(broken.position)
+            events.error("chain of timers damaged", path=path, offset=at)
+            found = search(opened.log, slot.time, self._precision)
+        deleted = frozenset(map(self._deleted_key, found.deletions))
+        return _Due(found.positions, deleted) if found.positions else None
 
     def _deleted_key(self, unit: TimerUnit) -> str:
         record = self._store.reader.record_at(unit.commit_offset)

@@ -61,10 +61,13 @@ class TimerLog:
         self.end = self._find_end()
 
     def _load(self) -> Iterator[int]:
+        """A file that was cut short is made whole again: what it has lost are zeros, which are no unit."""
         names = self._files.list_dir(self._folder) if self._files.exists(self._folder) else []
         for name in names:
             base = base_offset_of(name)
             if base is not None and base % self._file_size == 0:
+                if self._files.size(self._folder / name) < self._file_size:
+                    self._files.create(self._folder / name, self._file_size).close()
                 yield base
 
     @property

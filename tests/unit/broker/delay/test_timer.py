@@ -19,6 +19,7 @@ from sprocketmq.protocol.names import TIMER_TOPIC
 from sprocketmq.protocol.record.properties import decode_properties
 from sprocketmq.store.files.files import Disk, DiskFile
 from sprocketmq.store.timer.log import UNIT_SIZE, TimerLog, read_timer_check
+from sprocketmq.store.timer.wheel import SLOT_SIZE, SLOTS
 
 
 def deliver(broker: Broker, clock: FakeClock, after_ms: int) -> None:
@@ -138,7 +139,7 @@ async def test_a_wheel_that_was_lost_is_built_from_the_log(
 
 
 @pytest.mark.parametrize("name", ["timerwheel", "timerlog/00000000000000000000"])
-@pytest.mark.parametrize("damage", ["empty", "zero", "garbage", "gone"])
+@pytest.mark.parametrize("damage", ["empty", "short", "zero", "garbage", "gone"])
 async def test_timers_whose_files_were_damaged_after_a_clean_stop_come(
     start_broker: StartBroker, clock: FakeClock, tmp_path: Path, name: str, damage: str,
     caplog: pytest.LogCaptureFixture,
@@ -151,12 +152,12 @@ async def test_timers_whose_files_were_damaged_after_a_clean_stop_come(
     deliver(broker, clock, 2000)
     await broker.stop()
     path = tmp_path / "store" / name
-    size = path.stat().st_size
+    size, begin = path.stat().st_size, path.read_bytes()[: UNIT_SIZE * 3 // 2]
     path.unlink()
     if damage != "gone":
         with path.open("wb") as file:
-            file.write(b"\x5a" * 65536 if damage == "garbage" else b"")
-            file.truncate(0 if damage == "empty" else size)
+            file.write({"garbage": b"\x5a" * 65536, "short": begin}.get(damage, b""))
+            file.truncate({"empty": 0, "short": len(begin)}.get(damage, size))
     again = await start_broker()
     deliver(again, clock, 0)
     deliver(again, clock, 30_000)
@@ -385,24 +386,40 @@ async def test_whatever_ends_the_saving_of_timers_is_seen(
     assert "MemoryError" in str(broker.store.failure)
 
 
-async def test_a_chain_that_leads_round_ends_where_it_is_damaged(
-    broker: Broker, caller: Caller, clock: FakeClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize(
+    ("name", "at", "data"),
+    [
+        ("timerlog/00000000000000000000", UNIT_SIZE + 4, UNIT_SIZE),  # names itself as the one before it
+        ("timerlog/00000000000000000000", UNIT_SIZE + 4, -1),
+        ("timerlog/00000000000000000000", 2 * UNIT_SIZE + 4, 7),
+        ("timerwheel", 16, 7),
+        ("timerwheel", 16, UNIT_SIZE),
+        ("timerwheel", 16, 99 * UNIT_SIZE),
+    ],
+)
+async def test_of_a_damaged_chain_every_timer_comes(
+    broker: Broker, caller: Caller, clock: FakeClock, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str,
+    at: int, data: int,
+) -> None:  # fmt: skip
+    """The place of the one before in a unit, or that of the last one in a slot, leads nowhere, astray or round."""
     for number in range(3):
         await caller.send(body=str(number).encode(), TIMER_DELAY_SEC="5")
     deliver(broker, clock, 0)
-    log = tmp_path / "store/timerlog" / f"{0:020}"
-    with log.open("r+b") as file:  # the second one names itself as the one before it
-        file.seek(UNIT_SIZE + 4)
-        file.write(UNIT_SIZE.to_bytes(8, "big"))
+    path = tmp_path / "store" / name
+    if name == "timerwheel":
+        assert broker.kinds.timer.files.opened is not None
+        (slot,) = broker.kinds.timer.files.opened.wheel.written()
+        at += slot.time % SLOTS * SLOT_SIZE
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(data.to_bytes(8, "big", signed=True))
     deliver(broker, clock, 5000)
-    assert bodies(await caller.pull()) == [b"1", b"2"]
-    fields_of = {record.message: vars(record)["fields"] for record in caplog.records if "fields" in vars(record)}
-    assert fields_of["chain of timers damaged"] == {"path": log, "offset": UNIT_SIZE, "previous": UNIT_SIZE}
+    assert bodies(await caller.pull()) == [b"0", b"1", b"2"]
+    assert any(record.getMessage() == "chain of timers damaged" for record in caplog.records)
     await caller.send(TIMER_DELAY_SEC="5")
     deliver(broker, clock, 0)
     deliver(broker, clock, 5000)
-    assert broker.store.max_offset("T", 0) == 3
+    assert broker.store.max_offset("T", 0) == 4
 
 
 async def test_no_timer_is_lost_for_the_recall_of_another(start_broker: StartBroker, clock: FakeClock) -> None:
