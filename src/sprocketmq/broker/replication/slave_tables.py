@@ -58,6 +58,8 @@ _CODES: dict[str, int] = {
 }
 #: These may not be ahead of the log.
 _WITH_LOG = frozenset({"offsets", "delays", "timers"})
+#: Of a master that is away, or says what cannot be read; of a disk.
+_EXPECTED = (SprocketError, OSError, ValueError, struct.error)
 
 
 class SlaveTables:
@@ -100,12 +102,14 @@ class SlaveTables:
                 try:
                     pause = await self._round(address)
                     self._failing = False
-                except (SprocketError, OSError, ValueError, struct.error) as error:
+                except _EXPECTED as error:
                     self._failed(address, error)
             await asyncio.sleep(pause)
 
     def _failed(self, address: str, error: BaseException) -> None:
-        if not self._failing:
+        if not isinstance(error, _EXPECTED):
+            events.error("tables of the master not kept", error, master=address)
+        elif not self._failing:
             events.warning("tables of the master not read", master=address, reason=error)
         self._failing = True
 
