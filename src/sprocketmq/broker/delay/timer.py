@@ -64,6 +64,8 @@ QUEUE = 0
 _AFTER_REFUSAL_MS = 1000
 _UNREADABLE_MS = 50
 _LOOK_MS = 3_600_000
+#: So far behind the clock the wheel is turned before anything is put on it.
+_LONG_MS = 3_600_000
 #: Where RocketMQ's counts of what rests end: 5 s, 1, 5 and 15 min, 1, 4, 8 and 24 h.
 DISTANCES_S = (5, 60, 300, 900, 3600, 14_400, 28_800, 86_400)
 _ENQUEUED, _DEQUEUED = "timers enqueued", "timers dequeued"
@@ -109,8 +111,7 @@ class Timer:
 
     def start(self) -> None:
         check = self.files.load_check()
-        now = self._whole(self._clock.now_ms())
-        self.read_time = max(check.read_time, now - SLOTS // 2 * self._precision) if check.read_time else now
+        self.read_time = check.read_time or self._whole(self._clock.now_ms())
         self._queue_offset = check.queue_offset
         self._backlog_end = self._store.dispatcher.queue(TIMER_TOPIC, QUEUE).next_offset
         self._settled = (check.master_queue_offset, check.read_time)
@@ -182,8 +183,10 @@ class Timer:
         opened, self._queue_offset = self.files.open(self.read_time, self._queue_offset)
         if self.files.built_again or not self._store.report.clean or not self.resting.load():
             self._recount(opened.log)
-        self._resting = opened.wheel.timers_from(self.read_time)
         self._latest = opened.wheel.latest_from(self.read_time)
+        # No timer is further ahead than the wheel goes round: a `timercheck` that says so is damaged.
+        self.read_time = max(self.read_time, self._latest - SLOTS * self._precision)
+        self._resting = opened.wheel.timers_from(self.read_time)
         return opened
 
     def _recount(self, log: TimerLog) -> None:
@@ -208,7 +211,14 @@ class Timer:
         self.alarm.set(self._clock.now_ms())
 
     def _enqueue(self) -> None:
-        """Put what came to the timer topic on the wheel."""
+        """Put what came to the timer topic on the wheel. After a long rest, or with a clock that was set far ahead,
+        what is overdue comes first: it may have the slots of times to come.
+        """
+        now = self._whole(self._clock.now_ms())
+        if now - self.read_time > _LONG_MS:
+            if self._waits:
+                return
+            self.read_time = now
         self._queue_offset = max(self._queue_offset, self._store.min_offset(TIMER_TOPIC, QUEUE))
         for _ in range(TURN):
             entry = self._store.reader.entry(TIMER_TOPIC, QUEUE, self._queue_offset)
@@ -232,6 +242,7 @@ class Timer:
                 return True  # the master before this one has delivered it
             return deletes or self._deliver(record, properties, self._clock.now_ms())
         magic, time = self._rolled(DEFAULT, time, now)
+        now = min(now, time)  # its second may be over by the clock, while the wheel has not come there
         opened = self._open()
         unit = TimerUnit(
             UNIT_SIZE, opened.wheel.get(time).last, magic | (DELETE if deletes else 0), now, time - now,

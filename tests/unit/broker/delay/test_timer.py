@@ -138,6 +138,28 @@ async def test_a_wheel_that_was_lost_is_built_from_the_log(
     assert bodies(await Caller(again).pull()) == [b"0", b"1", b"2"]
 
 
+@pytest.mark.parametrize("days", [6, 8, 14, 400])
+async def test_what_was_due_while_a_broker_rested_for_long_comes(
+    start_broker: StartBroker, clock: FakeClock, days: int
+) -> None:
+    """For longer than the wheel goes ahead, or with a clock that is wrong at the start; and new ones take no slot from
+    them: with 14 days one is due in the same.
+    """
+    broker = await start_broker()
+    for body, seconds in ((b"0", 60), (b"1", 200_000)):  # the second one is rolled
+        await Caller(broker).send(body=body, TIMER_DELAY_SEC=str(seconds))
+    deliver(broker, clock, 0)
+    await broker.stop()
+    clock.jump(days * 86_400_000)
+    again = await start_broker()
+    await Caller(again).send(body=b"2", TIMER_DELAY_SEC="60")
+    for _ in range(50):  # some seconds in each turn
+        deliver(again, clock, 0)
+    assert sorted(bodies(await Caller(again).pull())) == [b"0", b"1"]
+    deliver(again, clock, 61_000)
+    assert sorted(bodies(await Caller(again).pull())) == [b"0", b"1", b"2"]
+
+
 @pytest.mark.parametrize("name", ["timerwheel", "timerlog/00000000000000000000"])
 @pytest.mark.parametrize("damage", ["empty", "short", "zero", "garbage", "gone"])
 async def test_timers_whose_files_were_damaged_after_a_clean_stop_come(
