@@ -7,6 +7,7 @@ try. What the group CID_RMQ_SYS_REVIVE_GROUP has committed is settled; the rest 
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator
 
 import orjson
@@ -98,13 +99,14 @@ class Revive:
             known = self._offsets.query(GROUP, self.topic, queue.number) or 0
             queue.next_offset = max(known, self._store.min_offset(self.topic, queue.number))
             queue.waiting.clear()
+            queue.due.clear()
         self._settled_ms, self._mark = 0, None
 
     def behind(self) -> Iterator[tuple[int, int, int]]:
         """Of each revive queue: its number, check points that wait, and since when the oldest is overdue, in ms."""
         now = self._clock.now_ms()
         for queue in self._queues:
-            oldest = min((point.revive_time + LATE_MS for _, point in queue.waiting.values()), default=now)
+            oldest = queue.due[0][0] + LATE_MS if queue.due else now
             yield queue.number, len(queue.waiting), max(0, now - oldest)
 
     def run(self) -> None:
@@ -144,7 +146,7 @@ class Revive:
             if tag == CHECK_POINT:
                 check_point = CheckPoint.decode(body)
                 self._counts.revive_out[check_point.topic, check_point.group, _kind(tag), queue.number] += 1
-                queue.waiting.setdefault(check_point.key, (record.queue_offset, check_point))
+                queue.add(record.queue_offset, check_point)
             elif tag in (ACK, BATCH_ACK):
                 ack = PopAck.decode(body)
                 self._counts.revive_out[ack.topic, ack.group, _kind(tag), queue.number] += 1
@@ -154,14 +156,17 @@ class Revive:
             events.warning("revive record passed over", commit_offset=record.commit_offset, reason=error)
 
     def _revive(self, queue: _ReviveQueue, now: int) -> None:
-        for key, (_offset, check_point) in list(queue.waiting.items())[:TURN]:
-            due = check_point.revive_time + LATE_MS
-            if now < due or self._settled_ms <= check_point.revive_time:
-                continue
+        """Those that are due, the earliest first: a clock that was wrong for a moment has brought others too early."""
+        for _ in range(TURN):
+            if not queue.due or now < queue.due[0][0] + LATE_MS or self._settled_ms <= queue.due[0][0]:
+                return
+            key = queue.due[0][2]
+            check_point = queue.waiting[key][1]
             for offset in check_point.offsets:
                 if offset not in check_point.acked and not self._give_back(check_point, offset):
                     return  # the store takes no messages: what was given back is not given twice
                 check_point.acked.add(offset)
+            heapq.heappop(queue.due)
             del queue.waiting[key]
 
     def _give_back(self, check_point: CheckPoint, offset: int) -> bool:
@@ -203,9 +208,15 @@ def _kind(tag: str) -> str:
 
 
 class _ReviveQueue:
-    """`waiting` are the check points that are not settled, with their offsets, in their order."""
+    """`waiting` are the check points that are not settled, with their offsets; `due` is a heap of when they are."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.next_offset = 0
         self.waiting: dict[Key, tuple[int, CheckPoint]] = {}
+        self.due: list[tuple[int, int, Key]] = []
+
+    def add(self, queue_offset: int, check_point: CheckPoint) -> None:
+        if check_point.key not in self.waiting:
+            self.waiting[check_point.key] = queue_offset, check_point
+            heapq.heappush(self.due, (check_point.revive_time, queue_offset, check_point.key))

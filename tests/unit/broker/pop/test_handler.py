@@ -99,6 +99,31 @@ async def test_what_is_not_acknowledged_comes_back(broker: Broker, caller: Calle
     assert (await pop(caller)).code == ResponseCode.POLLING_TIMEOUT
 
 
+async def test_check_points_that_came_too_early_hold_up_no_other(
+    start_broker: StartBroker, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock was an hour ahead for a moment: there are more of them than are dealt with in a turn."""
+    monkeypatch.setattr("sprocketmq.broker.pop.revive.TURN", 2)
+    broker = await start_broker(reviveQueueNum="1")
+    caller = Caller(broker)
+    for number in range(4):
+        await caller.send(body=str(number).encode())
+    for _ in range(3):
+        await pop(caller, maxMsgNums=1, invisibleTime=3_600_000)
+    broker.kinds.timer.alarm.ring()
+    for by_ms in (3_599_500, -3_599_500):
+        clock.jump(by_ms)
+        for _ in range(4):
+            broker.kinds.timer.alarm.ring()
+            broker.kinds.revive.run()
+    assert [count for _, count, _ in broker.kinds.revive.behind()] == [3]
+    await pop(caller, maxMsgNums=1)
+    pass_time(broker, clock, INVISIBLE_MS + 4000)
+    assert bodies(await pop(caller)) == [b"3"]
+    pass_time(broker, clock, 3_604_000)
+    assert sorted(bodies(await pop(caller))) == [b"0", b"1", b"2", b"3"]
+
+
 async def test_records_are_counted_when_they_are_written_and_when_they_are_read(
     broker: Broker, caller: Caller, clock: FakeClock
 ) -> None:
