@@ -67,10 +67,12 @@ class TransactionChecks:
         self._may_end = may_end
         self._due: list[tuple[int, int]] = []
         self._turns = count()
+        self._ahead_ms = 0
 
     def start(self) -> None:
         config = self._settings.current
         self._due.clear()
+        self._ahead_ms = self._clock.now_ms() - self._steady.now_ms()
         for offset, half in self._halves.load():
             wait = immunity_ms(half.properties, config.transaction_time_out)
             if half.checks:
@@ -92,7 +94,8 @@ class TransactionChecks:
                 break
             offset = heapq.heappop(self._due)[1]
             if offset in self._halves.open:
-                self._check(offset, self._clock.now_ms())
+                # A transaction is too old when both say so: the wall clock, which may be set, and the one of the start.
+                self._check(offset, min(self._clock.now_ms(), now + self._ahead_ms))
         if self._due:
             self.alarm.set(self._due[0][0])
 
