@@ -32,6 +32,7 @@ from sprocketmq.store.queue.ext import ExtTable
 from sprocketmq.store.queue.table import QueueTable
 
 _HOUR_MS = 3_600_000
+_SET_MS = 60_000  # a wall clock that is off by more from one round to the next was set
 _MANUAL_ROUNDS = 20
 _SLICE_SECONDS = 0.002
 
@@ -47,6 +48,8 @@ class Cleaner:
         self.config = config
         self._files = files
         self._clock = clock
+        self._ahead_ms = clock.now_ms() - clock.monotonic_ms()
+        self._set_ms: int | None = None  # when the wall clock was seen to be set
         self._layout = layout
         self._log = log
         self._queues = queues
@@ -68,6 +71,7 @@ class Cleaner:
         """One round; the owner calls it every `cleanResourceInterval`. Returns the log files that went: first that is
         made durable by `sync`, then what pointed into them may be dropped.
         """
+        self._follow_clock()
         used = self.commit_log_ratio()
         self._watch_disk(used)
         return self._delete_expired(used)
@@ -156,7 +160,18 @@ class Cleaner:
         if len(bases) < 2 or bases[0] + self._log.file_size > self._flusher.flushed_offset:
             return False
         expires = self._files.modified_ms(self._log.path_of(bases[0])) + self.config.file_reserved_time * _HOUR_MS
-        return force or expires < self._clock.now_ms()
+        return force or (expires < self._clock.now_ms() and self._believes_clock())
+
+    def _follow_clock(self) -> None:
+        passed = self._clock.monotonic_ms()
+        ahead = self._clock.now_ms() - passed
+        if abs(ahead - self._ahead_ms) > _SET_MS:
+            self._set_ms = passed
+        self._ahead_ms = ahead
+
+    def _believes_clock(self) -> bool:
+        """One that was set may be wrong for a moment: by its time nothing is deleted for an hour."""
+        return self._set_ms is None or self._clock.monotonic_ms() - self._set_ms > _HOUR_MS
 
     def _drops(self) -> Iterator[None]:
         """Queue files and index files whose every record the log no longer has; the last of each stays. In steps."""

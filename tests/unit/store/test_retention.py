@@ -74,6 +74,29 @@ def test_young_files_stay(tmp_path: Path, clock: FakeClock) -> None:
     store.close()
 
 
+class SetClock(FakeClock):
+    """`ahead` is by how much the wall clock was set."""
+
+    ahead = 0
+
+    def now_ms(self) -> int:
+        return self.now + self.ahead
+
+
+def test_a_wall_clock_that_was_set_makes_no_file_old_for_an_hour(tmp_path: Path) -> None:
+    clock = SetClock(FOUR)
+    store = fill(tmp_path, clock, MeteredDisk(), age_hours=1)
+    store.cleaner.config = replace(store.config, delete_when=";".join(f"{hour:02}" for hour in range(24)))
+    for clock.ahead in (0, 100 * HOUR_MS, 100 * HOUR_MS, 0):
+        assert clean(store) == []
+        clock.now += 10_000
+    clock.ahead = 100 * HOUR_MS
+    assert clean(store) == []
+    clock.now += HOUR_MS + 1
+    assert len(clean(store)) == 3  # it was right
+    store.close()
+
+
 def test_a_filling_disk_deletes_expired_files_at_any_hour(tmp_path: Path, clock: FakeClock) -> None:
     disk = MeteredDisk()
     store = fill(tmp_path, clock, disk)
