@@ -1,10 +1,12 @@
 """Stories for as long as one likes.
 
     python -m tests.fault.campaign --cycles 1000 [--mode SYNC_FLUSH|ASYNC_FLUSH] [--kinds kill,power,stop]
-                                   [--jumps] [--seed N] [--json FILE]
+                                   [--jumps] [--seed N] [--set KEY=VALUE ...] [--json FILE]
 
-A cycle is one fault; a story has four. With --json the result is written after each story, and a run that was ended
-goes on behind the last one. Exits 1 when a promise was broken; the seed of each finding tells its story again.
+A cycle is one fault; a story has four. --set gives the broker other settings: small files, say, find what large ones
+hide (mappedFileSizeCommitLog=8192 mappedFileSizeConsumeQueue=40 enableConsumeQueueExt=true). With --json the result is
+written after each story, and a run that was ended goes on behind the last one. Exits 1 when a promise was broken; the
+seed of each finding tells its story again.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ def main() -> None:
     parser.add_argument("--kinds", default="kill,power,stop")
     parser.add_argument("--jumps", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     logging.disable(logging.ERROR)  # recoveries say what they cut, as they should
@@ -37,12 +40,18 @@ def main() -> None:
     sys.exit(1 if result["findings"] else 0)
 
 
+def _script(options: argparse.Namespace, seed: int) -> Script:
+    settings = tuple((key, value) for key, _, value in (each.partition("=") for each in options.set))
+    kinds = tuple(options.kinds.split(","))
+    return Script(options.mode, seed, kinds=kinds, jumps=options.jumps, settings=settings)
+
+
 def run(options: argparse.Namespace) -> dict[str, Any]:
     result = _begun(options)
     while result["cycles"] < options.cycles:
         began = time.monotonic()
         seed = options.seed + result["stories"]
-        told = asyncio.run(tell(Script(options.mode, seed, kinds=tuple(options.kinds.split(",")), jumps=options.jumps)))
+        told = asyncio.run(tell(_script(options, seed)))
         result["stories"] += 1
         result["cycles"] += told.cycles
         result["seconds"] = round(result["seconds"] + time.monotonic() - began, 1)
@@ -59,10 +68,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 def _begun(options: argparse.Namespace) -> dict[str, Any]:
     """What an earlier run of the same kind has written, or nothing."""
-    asked = {"mode": options.mode, "kinds": options.kinds, "jumps": options.jumps, "seed": options.seed}
+    asked = {
+        "mode": options.mode, "kinds": options.kinds, "jumps": options.jumps, "seed": options.seed, "set": options.set,
+    }  # fmt: skip
     if options.json is not None and options.json.exists():
         found: dict[str, Any] = json.loads(options.json.read_text())
-        if {key: found[key] for key in asked} == asked:
+        if {key: found.get(key) for key in asked} == asked:
             return found
     return {**asked, "stories": 0, "cycles": 0, "seconds": 0.0, "calls": {}, "findings": []}
 

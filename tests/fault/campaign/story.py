@@ -38,7 +38,7 @@ JUMP_MS = 20_000
 
 @dataclass(frozen=True)
 class Script:
-    """Which faults come, `faults` of them, each after `busy_ms` of work at most."""
+    """Which faults come, `faults` of them, each after `busy_ms` of work at most; `settings` as in a broker.conf."""
 
     mode: str
     seed: int
@@ -46,6 +46,7 @@ class Script:
     kinds: tuple[str, ...] = ("kill", "power", "stop")
     busy_ms: int = 1500
     jumps: bool = False
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Told:
 async def tell(script: Script) -> Told:
     """Raises what ends the broker or a user, which nothing of this may. What never ends is a finding: `stuck`."""
     random = Random(f"{script.mode}/{script.seed}")
-    world = World(script.mode)
+    world = World(script.mode, **dict(script.settings))
     try:
         await world.start()
         memory = Memory()
