@@ -6,7 +6,7 @@ import errno
 from contextlib import suppress
 
 import pytest
-from tests.fault.disk import SimDisk, keep_everything, keep_nothing
+from tests.fault.disk import SimDisk, SimFile, keep_everything, keep_nothing
 from tests.fault.ledger import Ledger, TickingClock, check, check_serves, everything, open_store, small_config
 
 from sprocketmq.errors import FlushFailed, StoreError
@@ -145,3 +145,30 @@ def test_a_queue_that_begins_late_has_blocks_for_what_stands_before_it() -> None
     queue.sync()
     assert [entry.is_filler for number in range(899, 901) if (entry := queue.raw_entry(number))] == [True, False]
     store.abandon()
+
+
+def test_what_comes_while_a_buffer_is_committed_is_not_taken_for_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is written without the GIL. When the log went on to its next file meanwhile, the rest of the file before
+    was never copied: acknowledged messages were gone.
+    """
+    config = small_config(flush_disk_type=FlushDiskType.ASYNC_FLUSH, transient_store_pool_enable=True)
+    disk, ledger = SimDisk(), Ledger()
+    store = open_store(disk, config)
+    write, files = SimFile.write, len(store.log.bases)
+
+    def meanwhile(file: SimFile, at: int, data: bytes) -> None:
+        write(file, at, data)
+        while len(store.log.bases) < files + 2:
+            assert ledger.put(store) is not None
+
+    ledger.put(store)
+    monkeypatch.setattr(SimFile, "write", meanwhile)
+    store.flush()
+    assert store.flushed_offset < store.log.max_offset
+    monkeypatch.undo()
+    ledger.flush(store)
+    check(store, ledger)
+    store.close()
+    again = open_store(disk, config)
+    assert check(again, ledger) == ledger.sent
+    again.abandon()

@@ -167,9 +167,13 @@ class LogFlusher:
 
     def _flush(self) -> None:
         self._last_flush = time.monotonic()
-        if self._config.transient_buffer and not self._commit():
-            return
-        upto, timestamp = self._log.max_offset, self._log.store_timestamp
+        timestamp = self._log.store_timestamp
+        if self._config.transient_buffer:
+            if not self._commit():
+                return
+            upto = self.committed_offset  # what came meanwhile is in the buffer alone
+        else:
+            upto = self._log.max_offset
         if self.failure is not None or upto <= self.flushed_offset:
             return
         self._syncing_since = time.monotonic()
