@@ -18,8 +18,9 @@ from sprocketmq.broker.system_topics.alarm import Alarm, Steady
 from sprocketmq.broker.system_topics.delivery import Home, home_of, message_of
 from sprocketmq.broker.tables.group_members import ProducerTable
 from sprocketmq.broker.tables.topics import TopicTable
-from sprocketmq.broker.transaction.half_messages import QUEUE, Half, OpenHalves
+from sprocketmq.broker.transaction.half_messages import Half, OpenHalves
 from sprocketmq.broker.transaction.handler import immunity_ms
+from sprocketmq.broker.transaction.written_log import QUEUE
 from sprocketmq.codes import RequestCode
 from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
@@ -101,6 +102,9 @@ class TransactionChecks:
 
     def _check(self, offset: int, now: int) -> None:
         config = self._settings.current
+        if offset >= self._store.max_offset(TRANSACTION_HALF_TOPIC, QUEUE):  # its flush or its replicas are late
+            self.expect(offset, config.transaction_check_interval)
+            return
         half = self._halves.read(offset)
         if half is None:
             events.error("half message is gone", queue_offset=offset)

@@ -6,7 +6,8 @@
 
 A copy names the first of its line in TRAN_PREPARED_QUEUE_OFFSET, so that an END_TRANSACTION for any of the line finds
 the one that is open. What is open is kept in memory and found again at the start: halves behind the progress, less
-those marked, less those whose committed message is in its topic already (its mark was lost in a kill).
+those marked, less those whose committed message is in its topic already (its mark was lost in a kill). What is written
+counts, see `written_log`; whether it may be read yet does not.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
 from sprocketmq.broker.system_topics.topic_counts import Resting
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
+from sprocketmq.broker.transaction.written_log import QUEUE, WrittenLog, readable_record, written_end
 from sprocketmq.logs import Events
 from sprocketmq.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_TOPIC
 from sprocketmq.protocol.record.properties import (
@@ -36,10 +38,8 @@ from sprocketmq.store.store import MessageStore
 events = Events("sprocketmq.broker.transaction")
 
 GROUP = "CID_RMQ_SYS_TRANS"
-QUEUE = 0
 _MARK_PROPERTIES = b"WAIT\x01true\x02TAGS\x01d\x02"
 _AFTER_REFUSAL_SECONDS = 1.0
-_END_OF_TIME = (1 << 63) - 1
 
 
 class Half(NamedTuple):
@@ -97,9 +97,8 @@ class OpenHalves:
             asyncio.get_running_loop().call_soon(self.write_marks)
 
     def read(self, offset: int) -> Half | None:
-        """The half at a queue offset; None when it is gone."""
-        entry = self._store.reader.entry(TRANSACTION_HALF_TOPIC, QUEUE, offset)
-        record = None if entry is None or entry.is_filler else self._store.reader.record_at(entry.commit_offset)
+        """The half at a queue offset; None when it is gone, or may not be read yet."""
+        record = readable_record(self._store, TRANSACTION_HALF_TOPIC, offset)
         return None if record is None else half_of(record)
 
     # -- marks ---------------------------------------------------------------------------------------------------------
@@ -138,22 +137,26 @@ class OpenHalves:
         self._ops.clear()
         self._marks.clear()
         self.resting.begin({})
-        begin = self._begin(TRANSACTION_HALF_TOPIC)
-        ended = self._load_marks()
+        begin, end = self._begin(TRANSACTION_HALF_TOPIC), written_end(self._store, TRANSACTION_HALF_TOPIC)
+        if begin >= end:
+            return
+        log = WrittenLog(self._store)
+        ended = self._load_marks(log)
         same: dict[tuple[str, int], int] = {}
-        for offset in range(begin, self._store.max_offset(TRANSACTION_HALF_TOPIC, QUEUE)):
-            half = None if offset in ended else self.read(offset)
+        for offset in range(begin, end):
+            record = None if offset in ended else log.record(TRANSACTION_HALF_TOPIC, offset)
+            half = None if record is None else half_of(record)
             if half is None or half.first in ended:
                 continue
             half = self._linked(half, same)
             self.opened(offset, half.first)
         for offset in list(self.open):
-            half = self.read(offset)
-            if half is None:
+            record = log.record(TRANSACTION_HALF_TOPIC, offset)
+            if record is None:
                 continue
-            half = half._replace(first=self.open[offset])
+            half = half_of(record)._replace(first=self.open[offset])
             self.resting.add(half.properties.get(REAL_TOPIC, ""), 1)
-            if self._is_committed(half):
+            if self._is_committed(half, log):
                 self.end(half)
             else:
                 yield offset, half
@@ -166,11 +169,10 @@ class OpenHalves:
         same.setdefault(identity, half.first)
         return half
 
-    def _load_marks(self) -> set[int]:
+    def _load_marks(self, log: WrittenLog) -> set[int]:
         ended: set[int] = set()
-        for offset in range(self._begin(TRANSACTION_OP_TOPIC), self._store.max_offset(TRANSACTION_OP_TOPIC, QUEUE)):
-            entry = self._store.reader.entry(TRANSACTION_OP_TOPIC, QUEUE, offset)
-            record = None if entry is None or entry.is_filler else self._store.reader.record_at(entry.commit_offset)
+        for offset in range(self._begin(TRANSACTION_OP_TOPIC), written_end(self._store, TRANSACTION_OP_TOPIC)):
+            record = log.record(TRANSACTION_OP_TOPIC, offset)
             if record is not None:
                 halves = marks_in(record.body)
                 ended |= halves
@@ -181,13 +183,10 @@ class OpenHalves:
         known = self._offsets.query(GROUP, topic, QUEUE) or 0
         return max(known, self._store.min_offset(topic, QUEUE))
 
-    def _is_committed(self, half: Half) -> bool:
+    def _is_committed(self, half: Half, log: WrittenLog) -> bool:
         """Whether its message is in its own topic: committed, and killed before the mark was written."""
         topic, key = half.properties.get(REAL_TOPIC, ""), half.properties.get(UNIQUE_KEY, "")
-        return any(
-            self._is_of_line(found.prepared_transaction_offset, half)
-            for found in self._store.reader.query(topic, key, 64, 0, _END_OF_TIME)
-        )
+        return any(self._is_of_line(place, half) for place in log.committed(topic, key))
 
     def _is_of_line(self, commit_offset: int, half: Half) -> bool:
         """Whether the record there is of this half's line; a copy that names no first one is known by its time."""

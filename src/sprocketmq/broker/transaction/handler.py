@@ -18,7 +18,8 @@ from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import home_of, message_of, redirect
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
-from sprocketmq.broker.transaction.half_messages import QUEUE, Half, OpenHalves, half_of
+from sprocketmq.broker.transaction.half_messages import Half, OpenHalves, half_of
+from sprocketmq.broker.transaction.written_log import QUEUE
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.unit.broker.controller_mode.conftest import StartBroker, until
 from tests.unit.broker.controller_mode.test_controller_mode import replication, whole
 from tests.unit.broker.pop.test_handler import INVISIBLE_MS, ack, infos, pass_time, pop
 from tests.unit.broker.support import Caller, FakeClock, bodies
-from tests.unit.broker.transaction.test_handler import COMMIT, Producer, check, end, half
+from tests.unit.broker.transaction.test_handler import COMMIT, ROLLBACK, Producer, check, end, half
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.controller.server import Controller
-from sprocketmq.protocol.names import TIMER_TOPIC
+from sprocketmq.protocol.names import TIMER_TOPIC, TRANSACTION_HALF_TOPIC
+from sprocketmq.protocol.record.record import decode_record
+from sprocketmq.store.files.checkpoint import decode_checkpoint
 
 #: Of the levels 1 s, 5 s, 10 s and 30 s.
 LEVELS = {"1": 1, "2": 5, "3": 10, "4": 30}
@@ -180,3 +184,53 @@ async def test_what_was_popped_and_not_acknowledged_comes_back_from_the_next_mas
     pass_time(slave, clock, INVISIBLE_MS + 4000)
     found = Counter(bodies(await pop(Caller(slave))))  # one that was acknowledged just before may come again, too
     assert (found[b"0"], found[b"2"]) == (1, 1)
+
+
+async def test_transactions_in_a_tail_that_nobody_has_confirmed_yet_go_on(
+    start_broker: StartBroker, controller: Controller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A master that comes back with its in-sync set may not read what it wrote last until its replicas confirm that."""
+    monkeypatch.setattr(controller.liveness, "suspects", lambda _session: [])  # it is away for a moment, too
+    clock = FakeClock()
+    master, slave = await both(start_broker, clock)
+    producer = Producer(master)
+    await producer.heartbeat("", "p1", producers=("PG",))
+    places = [await half(producer, b"%d" % number, UNIQ_KEY=key(number)) for number in range(5)]
+    assert (await end(producer, places[0], COMMIT)).code == ResponseCode.SUCCESS
+    assert (await end(producer, places[1], ROLLBACK)).code == ResponseCode.SUCCESS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replication(master).in_sync, "wanted", lambda: None)
+        patch.setattr(master.kinds.halves, "write_marks", lambda: None)  # as in a kill
+        patch.setattr(master.kinds.halves.progress, "save_now", lambda: None)
+        assert (await end(producer, places[2], COMMIT)).code == ResponseCode.SUCCESS
+        await slave.stop()
+        await master.stop()
+    forget_confirmations(tmp_path / "one")
+    again = await start_broker("one", clock, listenPort=str(master.port))
+    await until(lambda: again.roles.current.is_master)
+    assert again.store.max_offset(TRANSACTION_HALF_TOPIC, 0) == 0
+    assert again.kinds.halves.open == {3: 3, 4: 4}
+    assert again.kinds.halves.resting.counts["T"] == 2
+    check(again, clock, 60_000)  # it cannot be asked about yet, and is not gone
+    again.kinds.begin_progress()
+    await start_broker("two", clock, listenPort=str(slave.port))
+    await whole(again, 1, 2)
+    assert Counter(await delivered(again, 2)) == Counter([b"0", b"2"])
+    await until(lambda: again.store.max_offset(TRANSACTION_HALF_TOPIC, 0) == 5)
+    asked = Producer(again)
+    await asked.heartbeat("", "p1", producers=("PG",))
+    again.kinds.begin_progress()
+    assert again.kinds.halves._progress()[0] == 3
+    check(again, clock, 60_000)
+    found = [decode_record((await asyncio.wait_for(asked.asked.get(), 60)).body).body for _ in range(2)]
+    assert sorted(found) == [b"3", b"4"]
+    assert (await end(asked, places[2], COMMIT)).code == ResponseCode.SUCCESS
+    assert (await end(asked, places[3], COMMIT)).code == ResponseCode.SUCCESS
+    assert Counter(await delivered(again, 3)) == Counter([b"0", b"2", b"3"])
+    assert asked.asked.empty()
+
+
+def forget_confirmations(root: Path) -> None:
+    """As a kill does before the first checkpoint: all of the log is there, and nobody is known to have any of it."""
+    path = root / "checkpoint"
+    path.write_bytes(replace(decode_checkpoint(path.read_bytes()), confirm_offset=0).encode())

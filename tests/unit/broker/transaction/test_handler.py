@@ -245,6 +245,49 @@ async def test_a_commit_whose_mark_was_lost_is_not_delivered_again(
     assert again.store.max_offset("T", 0) == 1
 
 
+async def test_a_new_master_knows_what_its_log_has_behind_what_may_be_read(
+    broker: Broker, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slave that is made the master: of its tail no queue and no index tells yet."""
+    producer = Producer(broker)
+    await producer.heartbeat("", "p1", producers=("PG",))
+    halves, store = broker.kinds.halves, broker.store
+    places = [await half(producer, b"%d" % number, UNIQ_KEY=f"{number:032d}") for number in range(3)]
+    store.readable.limit(store.log.max_offset)
+    check(broker, clock, 6_000)
+    assert halves.open == {3: 0, 4: 1, 5: 2}
+    await end(producer, places[0], ROLLBACK)
+    monkeypatch.setattr(halves, "_write_mark", lambda _halves: True)
+    await end(producer, places[1], COMMIT)
+    monkeypatch.undo()
+    await half(producer, b"last", UNIQ_KEY=f"{3:032d}")
+    assert (store.max_offset(TRANSACTION_HALF_TOPIC, 0), store.max_offset("T", 0)) == (3, 0)
+    broker.kinds.checks.start()
+    assert halves.open == {5: 2, 6: 6}
+    assert halves.resting.counts["T"] == 2
+    store.readable.limit(None)
+    store.dispatch_ready()
+    await asyncio.sleep(0)
+    assert marks(broker) == [b"0,3,", b"4,"]
+    assert halves._progress() == (5, 2)
+    await end(producer, places[1], COMMIT)
+    await end(producer, places[2], COMMIT)
+    assert bodies(await producer.pull()) == [b"1", b"2"]
+
+
+async def test_a_half_that_may_not_be_read_yet_is_checked_later(broker: Broker, clock: FakeClock) -> None:
+    producer = Producer(broker)
+    await producer.heartbeat("", "p1", producers=("PG",))
+    broker.store.readable.limit(broker.store.log.max_offset)
+    await half(producer, b"late")
+    check(broker, clock, 6_000)
+    assert producer.asked.empty()
+    broker.store.readable.limit(None)
+    broker.store.dispatch_ready()
+    check(broker, clock, 30_000)
+    assert decode_record((await asyncio.wait_for(producer.asked.get(), 60)).body).body == b"late"
+
+
 async def test_progress_moves_past_what_has_ended(broker: Broker, connect: Connect) -> None:
     caller = connect()
     places = [await half(caller) for _ in range(3)]
