@@ -34,6 +34,8 @@ from sprocketmq.protocol.record.properties import (
     TIMER_DELAY_MS,
     TIMER_DELAY_SEC,
     TIMER_DELIVER_MS,
+    TRAN_PREPARED_QUEUE_OFFSET,
+    TRANSACTION_CHECK_TIMES,
     TRANSACTION_ID,
     TRANSACTION_PREPARED,
     UNIQUE_KEY,
@@ -43,6 +45,10 @@ from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_R
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
+
+_TIMES = (DELAY, TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
+#: What a check notes in its copy of a half.
+_OF_A_COPY = (TRAN_PREPARED_QUEUE_OFFSET, TRANSACTION_CHECK_TIMES)
 
 #: Told of a half that was stored: its queue offset, and after how long it may first be checked.
 Opened = Callable[[int, int], object]
@@ -64,7 +70,9 @@ class Transactions:
         table.add(RequestCode.END_TRANSACTION, self.end)
 
     def intercept(self, message: BrokerMessage) -> None:
-        """Let a half message rest. It cannot be delayed as well: its time comes with the commit."""
+        """Let a half message rest. It cannot be delayed as well: its time comes with the commit. And it begins a line,
+        whatever its sender says: one that sends on what it got would name the transaction of somebody else.
+        """
         properties = message.properties
         if message.request is None or properties.get(TRANSACTION_PREPARED, "").lower() != "true":
             return
@@ -72,7 +80,7 @@ class Transactions:
             return
         if self._settings.current.reject_transaction_message:
             raise RequestRefused(ResponseCode.NO_PERMISSION, "this broker takes no transactional messages")
-        for name in (DELAY, TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS):
+        for name in (*_TIMES, *_OF_A_COPY):
             properties.pop(name, None)
         properties[TRANSACTION_ID] = properties[UNIQUE_KEY]
         message.sys_flag = with_transaction_type(message.sys_flag, 0)

@@ -102,6 +102,15 @@ async def test_an_end_that_does_not_name_the_half_exactly_is_refused(
     assert broker.store.max_offset("T", 0) == 0
 
 
+async def test_a_sender_cannot_name_the_transaction_of_somebody_else(broker: Broker, caller: Caller) -> None:
+    """As one that sends on what it got does, with all the properties that a checked message has."""
+    await half(caller, b"another's")
+    mine = await half(caller, b"mine", TRAN_PREPARED_QUEUE_OFFSET="0", TRANSACTION_CHECK_TIMES="3")
+    await end(caller, mine, ROLLBACK)
+    assert broker.kinds.halves.open == {0: 0}
+    assert marks(broker) == [b"1,"]
+
+
 async def test_a_commit_that_cannot_be_stored_leaves_the_half_open(broker: Broker, caller: Caller) -> None:
     where = await half(caller)
     broker.store.appender.status = 2
