@@ -84,14 +84,16 @@ class OpenHalves:
         return offset if offset in self.open else None
 
     def end(self, half: Half) -> None:
-        """The transaction has ended: mark every half of its line that a reader could still take for open."""
+        """The transaction has ended: mark every half of its line that a reader could still take for open. The first is
+        one of them: without its copy, which is marked, it stands for itself.
+        """
         latest = self.find(half)
         if latest is None:
             return
         del self.open[latest]
         self.resting.add(half.properties.get(REAL_TOPIC, ""), -1)
         self._latest.pop(half.first, None)
-        self._marks += sorted({latest, half.record.queue_offset})
+        self._marks += sorted({half.first, latest, half.record.queue_offset})
         if not self._writing:
             self._writing = True
             asyncio.get_running_loop().call_soon(self.write_marks)

@@ -173,7 +173,7 @@ async def test_a_producer_is_asked_and_its_answer_counts(broker: Broker, clock: 
     await end(producer, where, COMMIT, fromTransactionCheck=True)
     await end(producer, first, COMMIT)
     assert bodies(await producer.pull()) == [b"asked"]
-    assert marks(broker) == [b"1,2,"]
+    assert marks(broker) == [b"0,1,2,"]
     check(broker, clock, 60_000)
     assert producer.asked.empty()
 
@@ -238,6 +238,26 @@ async def test_a_line_of_copies_is_one_transaction_after_a_restart(start_broker:
     assert again.store.max_offset("T", 0) == 1
 
 
+async def test_a_line_that_a_checked_answer_has_ended_does_not_begin_again(
+    start_broker: StartBroker, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer names a copy; without the progress a reader meets the first of the line again."""
+    broker = await start_broker()
+    producer = Producer(broker)
+    await producer.heartbeat("", "p1", producers=("PG",))
+    first = await half(producer)
+    check(broker, clock, 6_000)
+    asked = (await asyncio.wait_for(producer.asked.get(), 60)).ext_fields or {}
+    where = {name: int(asked[name]) for name in ("commitLogOffset", "tranStateTableOffset")}
+    await end(producer, where, ROLLBACK, fromTransactionCheck=True)
+    monkeypatch.setattr(broker.kinds.halves.progress, "save_now", lambda: None)  # as in a kill
+    await broker.stop()
+    again = await start_broker()
+    assert not again.kinds.halves.open
+    await end(Caller(again), first, COMMIT)
+    assert again.store.max_offset("T", 0) == 0
+
+
 async def test_a_commit_whose_mark_was_lost_is_not_delivered_again(
     start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,7 +297,7 @@ async def test_a_new_master_knows_what_its_log_has_behind_what_may_be_read(
     store.readable.limit(None)
     store.dispatch_ready()
     await asyncio.sleep(0)
-    assert marks(broker) == [b"0,3,", b"4,"]
+    assert marks(broker) == [b"0,3,", b"1,4,"]
     assert halves._progress() == (5, 2)
     await end(producer, places[1], COMMIT)
     await end(producer, places[2], COMMIT)
