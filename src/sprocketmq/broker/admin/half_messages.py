@@ -50,7 +50,7 @@ class HalfMessageProcessors:
         )  # fmt: skip
         if result.status != PutStatus.PUT_OK:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"message {header.msg_id} could not be stored again")
-        self._halves.opened(result.queue_offset)
+        self._halves.opened(result.queue_offset, result.commit_offset)
         self._checks.expect(result.queue_offset, 0)
         events.info("half message is checked again", message=header.msg_id, peer=connection.peer)
         return request.reply()

@@ -108,7 +108,7 @@ class TransactionChecks:
         half = self._halves.read(offset)
         if half is None:
             events.error("half message is gone", queue_offset=offset)
-            del self._halves.open[offset]
+            self._halves.closed(offset)
             return
         half = half._replace(first=self._halves.open[offset])
         kept_ms = self._store.config.file_reserved_time * _HOUR_MS
@@ -120,7 +120,7 @@ class TransactionChecks:
         if producer is None or copied is None:
             self.expect(offset, config.transaction_check_interval)
             return
-        self._halves.opened(copied.queue_offset, half.first)
+        self._halves.opened(copied.queue_offset, copied.commit_offset, half.first)
         self.expect(copied.queue_offset, config.transaction_check_interval)
         self._ask(producer, half, copied)
 

@@ -60,6 +60,8 @@ class OpenHalves:
         self.resting = resting
         self.open: dict[int, int] = {}
         self._latest: dict[int, int] = {}
+        #: Where in the log the open ones are.
+        self._places: dict[int, int] = {}
         self._marks: list[int] = []
         self._writing = False
         self._ops: deque[tuple[int, int]] = deque()
@@ -69,14 +71,20 @@ class OpenHalves:
 
     # -- what is open --------------------------------------------------------------------------------------------------
 
-    def opened(self, offset: int, first: int | None = None) -> None:
-        """A half was stored at this queue offset; with `first`, as the latest of that line."""
+    def opened(self, offset: int, place: int, first: int | None = None) -> None:
+        """A half was stored at this queue offset and place of the log; with `first`, as the latest of that line."""
+        self._places[offset] = place
         if first is None or first == offset:
             self.open[offset] = offset
             return
-        self.open.pop(self._latest.get(first, first), None)
+        self.closed(self._latest.get(first, first))
         self.open[offset] = first
         self._latest[first] = offset
+
+    def closed(self, offset: int) -> None:
+        """The half there is not the open one of its line, if it was."""
+        self.open.pop(offset, None)
+        self._places.pop(offset, None)
 
     def find(self, half: Half) -> int | None:
         """The offset of the half that is open for this one's line; None when its transaction has ended."""
@@ -90,7 +98,7 @@ class OpenHalves:
         latest = self.find(half)
         if latest is None:
             return
-        del self.open[latest]
+        self.closed(latest)
         self.resting.add(half.properties.get(REAL_TOPIC, ""), -1)
         self._latest.pop(half.first, None)
         self._marks += sorted({half.first, latest, half.record.queue_offset})
@@ -102,6 +110,16 @@ class OpenHalves:
         """The half at a queue offset; None when it is gone, or may not be read yet."""
         record = readable_record(self._store, TRANSACTION_HALF_TOPIC, offset)
         return None if record is None else half_of(record)
+
+    def at(self, place: int) -> Half | None:
+        """The half that begins at this place of the log; None when none does. A peer may name any place, so its queue
+        says so too; or it is an open one, which a producer may end before it can be read.
+        """
+        record = self._store.reader.record_at(place)
+        if record is None or record.topic != TRANSACTION_HALF_TOPIC:
+            return None
+        known = self._places.get(record.queue_offset) == place or self._store.reader.message_at(place) is not None
+        return half_of(record) if known else None
 
     # -- marks ---------------------------------------------------------------------------------------------------------
 
@@ -136,6 +154,7 @@ class OpenHalves:
         """Find what is open, and tell of each. What was known of an earlier time as master is forgotten."""
         self.open.clear()
         self._latest.clear()
+        self._places.clear()
         self._ops.clear()
         self._marks.clear()
         self.resting.begin({})
@@ -151,7 +170,7 @@ class OpenHalves:
             if half is None or half.first in ended:
                 continue
             half = self._linked(half, same)
-            self.opened(offset, half.first)
+            self.opened(offset, half.record.commit_offset, half.first)
         for offset in list(self.open):
             record = log.record(TRANSACTION_HALF_TOPIC, offset)
             if record is None:

@@ -18,7 +18,7 @@ from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import home_of, message_of, redirect
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
-from sprocketmq.broker.transaction.half_messages import Half, OpenHalves, half_of
+from sprocketmq.broker.transaction.half_messages import Half, OpenHalves
 from sprocketmq.broker.transaction.written_log import QUEUE
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
@@ -90,7 +90,7 @@ class Transactions:
         message.on_stored.append(lambda result: self._opened(result, topic, immunity))
 
     def _opened(self, result: PutResult, topic: str, immunity: int) -> None:
-        self._halves.opened(result.queue_offset)
+        self._halves.opened(result.queue_offset, result.commit_offset)
         self._halves.resting.add(topic, 1)
         self._on_opened(result.queue_offset, immunity)
 
@@ -120,13 +120,12 @@ class Transactions:
         self._stats.special.finished(half.properties.get(REAL_TOPIC, ""), after_ms, committed=committed)
 
     def _named(self, header: EndTransactionRequestHeader) -> Half:
-        record = self._store.reader.message_at(header.commit_log_offset)
-        if record is None or record.topic != TRANSACTION_HALF_TOPIC:
+        half = self._halves.at(header.commit_log_offset)
+        if half is None:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"no half message at {header.commit_log_offset}")
-        half = half_of(record)
         if half.properties.get(PRODUCER_GROUP) != header.producer_group:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the half message is of another producer group")
-        if record.queue_offset != header.tran_state_table_offset:
+        if half.record.queue_offset != header.tran_state_table_offset:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the half message has another queue offset")
         return half
 

@@ -14,10 +14,12 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.names import TRANSACTION_CHECK_MAX_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_TOPIC
 from sprocketmq.protocol.record.properties import decode_properties
-from sprocketmq.protocol.record.record import decode_record
+from sprocketmq.protocol.record.record import decode_record, encode_record
 from sprocketmq.remoting import Connection
 
 COMMIT, ROLLBACK, UNKNOWN = 8, 12, 0
+#: Of a record between hosts with IPv4 addresses.
+BODY_AT = 88
 
 
 async def half(caller: Caller, body: bytes = b"half", **properties: str) -> dict[str, int]:
@@ -315,6 +317,40 @@ async def test_a_half_that_may_not_be_read_yet_is_checked_later(broker: Broker, 
     broker.store.dispatch_ready()
     check(broker, clock, 30_000)
     assert decode_record((await asyncio.wait_for(producer.asked.get(), 60)).body).body == b"late"
+
+
+@pytest.mark.parametrize("verdict", [COMMIT, ROLLBACK])
+async def test_an_answer_may_come_before_what_it_names_can_be_read(
+    broker: Broker, clock: FakeClock, verdict: int
+) -> None:
+    """The producer is quicker than the disk or the replicas that have the copy of the check."""
+    producer = Producer(broker)
+    await producer.heartbeat("", "p1", producers=("PG",))
+    await half(producer)
+    broker.store.readable.limit(broker.store.log.max_offset)
+    check(broker, clock, 6_000)
+    asked = (await asyncio.wait_for(producer.asked.get(), 60)).ext_fields or {}
+    where = {name: int(asked[name]) for name in ("commitLogOffset", "tranStateTableOffset")}
+    assert (await end(producer, where, verdict, fromTransactionCheck=True)).code == ResponseCode.SUCCESS
+    assert not broker.kinds.halves.open
+    broker.store.readable.limit(None)
+    broker.store.dispatch_ready()
+    assert broker.store.max_offset("T", 0) == (verdict == COMMIT)
+    assert marks(broker) == [b"0,1,"]
+
+
+async def test_a_half_inside_a_body_is_none(broker: Broker, caller: Caller) -> None:
+    """One that says of itself what an open one could say, in a part of the log that may not be read yet."""
+    broker.store.readable.limit(broker.store.log.max_offset)
+    where = await half(caller)
+    found = broker.store.reader.bytes_at(where["commitLogOffset"])
+    assert found is not None
+    within = broker.store.log.max_offset + BODY_AT
+    forged = encode_record(decode_record(found).replace(commit_offset=within))
+    assert (await caller.send(body=forged)).code == ResponseCode.SUCCESS
+    assert broker.store.reader.record_at(within) is not None
+    assert (await end(caller, where | {"commitLogOffset": within}, COMMIT)).code == ResponseCode.SYSTEM_ERROR
+    assert list(broker.kinds.halves.open) == [0]
 
 
 async def test_progress_moves_past_what_has_ended(broker: Broker, connect: Connect) -> None:
