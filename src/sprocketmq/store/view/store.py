@@ -169,10 +169,14 @@ class StoreView:
         except StoreCorrupt:
             return -1
 
+    @cached_property
+    def _crash_start(self) -> int:
+        return recovery.crash_start(self.log, self.stored_checkpoint)
+
     def _open_queues(self, given: sizes.Sizes) -> dict[tuple[str, int], QueueView]:
         listed = list_queues(self.source)
         self.queue_file_size = sizes.queue_file_size(listed.values(), given.consume_queue)
-        safe_below = recovery.crash_start(self.log, self.stored_checkpoint) if self.crashed else self.log.limit
+        safe_below = self._crash_start if self.crashed else self.log.limit
         return {
             key: QueueView(self.source, *key, files, self.queue_file_size, safe_below)
             for key, files in sorted(listed.items())
@@ -223,7 +227,7 @@ class StoreView:
 
     def _find_start(self) -> int:
         if self.crashed:
-            return recovery.crash_start(self.log, self.stored_checkpoint)
+            return self._crash_start
         return recovery.clean_start(self.log, list(self.queues.values()))
 
     def _pass_over(self, at: int) -> int:
