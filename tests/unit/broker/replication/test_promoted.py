@@ -68,6 +68,7 @@ async def test_what_was_popped_and_not_acknowledged_comes_back(start_member: Sta
     assert (await ack(caller, taken[1])).code == ResponseCode.SUCCESS
     await follows(slave, master)
     await until(lambda: "T" in slave.topics.configs)
+    await until(lambda: slave.offsets.query("G", "T", 0) == 3)
     promoted = await promote(start_member, master, slave, clock)
     assert (await pop(Caller(promoted))).code == ResponseCode.POLLING_TIMEOUT, "they are still somebody's"
     pass_time(promoted, clock, INVISIBLE_MS + 4000)
