@@ -72,7 +72,7 @@ def test_who_has_waited_enough_is_let_go_at_once(command: tuple[str, ...]) -> No
         argv(*command, *longer_than_a_hang), env=environment("127.0.0.1:1"), stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
-    assert "no cluster yet" in process.stderr.readline()
+    assert "waiting for the cluster" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     _, more = process.communicate(timeout=HANG)
     assert (process.returncode, more.strip()) == (130, "")
