@@ -55,11 +55,11 @@ def test_by_the_console(nameserver: str, admin: AdminClient) -> None:
         assert token is not None
         assert "every broker that has it" in form
         fields = _FIELDS | {"csrf": token[1]}
-        assert "Topic one-place is on broker-b." in client.post("/topics/one-place/change", data=fields).text
+        assert "Topic one-place was changed on broker-b." in client.post("/topics/one-place/change", data=fields).text
         places = {name: each.write_queue_nums for name, each in admin.topics.config("one-place").items()}
         assert places == {"broker-b": 4}
         made = client.post("/new/topic", data=fields | {"name": "two-places"}).text
-        assert "Topic two-places is on broker-a, broker-b." in made
+        assert "Topic two-places was created on broker-a, broker-b." in made
 
 
 def test_the_fixed_list_of_an_ordered_topic_keeps_the_queues_of_other_brokers(admin: AdminClient) -> None:
