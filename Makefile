@@ -29,10 +29,10 @@ MINUTES ?= 60
 SEEDS  ?= 100000
 RUNS   ?= 10
 
-# Tested twice, compiled and interpreted; and what waits for peers, browsers, JVMs and disks.
+# Tested twice, compiled and interpreted; and what needs real peers.
 INTERPRETED = tests/unit tests/property tests/corpus
-WAITING     = tests/interop tests/fault tests/spark tests/e2e tests/browser
-SUITE       = --interpreted $(INTERPRETED) --waiting $(WAITING)
+PEERS       = tests/interop tests/e2e tests/browser
+SUITE       = --interpreted $(INTERPRETED) --peers $(PEERS)
 
 .PHONY: demo test steady lint up bench chaos fuzz soak simulate docs wheels lock clean setup java tools
 .DEFAULT_GOAL := help

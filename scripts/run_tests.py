@@ -1,10 +1,10 @@
 """`make test`: every part of the suite, whatever becomes of the others, and a closing table of what ran.
 
-interpreted      the folders of --interpreted, with the hot modules as plain Python
-interop, fault…  each of the folders of --waiting: for half of their time they wait for other processes or for the disk
-compiled         everything else
+interpreted            the folders of --interpreted, with the hot modules as plain Python
+compiled               everything that needs no peers
+e2e, interop, browser  each of the folders of --peers; they mostly wait for their peers
 
-As many parts run at a time as there are cores, and one more for those that wait; the longest first.
+Two parts run at a time, the longest first.
 
 A test that failed is run once more when its part has ended, unless more than a handful did: machines, and the virtual
 machines, browsers and brokers of others, have moments of their own. One that passes then counts as passed and is named
@@ -64,18 +64,17 @@ class Result:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run every part of the suite.")
     parser.add_argument("--interpreted", nargs="+", required=True, metavar="FOLDER")
-    parser.add_argument("--waiting", nargs="+", required=True, metavar="FOLDER")
+    parser.add_argument("--peers", nargs="+", required=True, metavar="FOLDER")
     parser.add_argument("--tally", type=Path, metavar="FILE")
     parser.add_argument("--run", type=int, default=1, metavar="NUMBER")
     chosen = parser.parse_args()
     CACHE.mkdir(exist_ok=True)
-    ignored = [f"--ignore={folder}" for folder in chosen.waiting]
-    waiting = [Part(Path(folder).name, [folder]) for folder in chosen.waiting]
+    ignored = [f"--ignore={folder}" for folder in chosen.peers]
+    peers = [Part(Path(folder).name, [folder]) for folder in chosen.peers]
     pure = Part("interpreted", chosen.interpreted, {"SPROCKETMQ_PURE": "1"})
-    # Those that compute come one after the other, beside those that wait.
-    parts = [waiting[0], Part("compiled", [*ignored, "tests"]), *waiting[1:2], pure, *waiting[2:]]
+    parts = [peers[0], Part("compiled", [*ignored, "tests"]), *peers[1:], pure]
     tally = Tally(chosen.tally, chosen.run)
-    with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool:
+    with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(partial(tally.count, run), [part for part in parts if part.name not in tally.parts]))
     report(results)
     return 1 if any(result.failed for result in results) else 0

@@ -9,14 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-RUNNER = [
-    sys.executable,
-    str(ROOT / "scripts" / "run_tests.py"),
-    "--interpreted",
-    "tests/unit",
-    "--waiting",
-    "tests/e2e",
-]
+RUNNER = [sys.executable, str(ROOT / "scripts" / "run_tests.py"), "--interpreted", "tests/unit", "--peers", "tests/e2e"]
 FINE = "def test_fine():\n    pass\n"
 BAD = "import pytest\n\ndef test_bad():\n    assert False\n\ndef test_not_today():\n    pytest.skip('no')\n"
 DEAD = "import os\n\ndef test_dead():\n    os._exit(7)\n"
