@@ -6,13 +6,15 @@ wrong offset or number would stop a task in the background, far from whoever gav
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from math import isnan
-from typing import Any
+from typing import Any, TypeVar
 
 from sprocketmq.client.message import Message
 from sprocketmq.protocol.message_queue import MessageQueue
+
+T = TypeVar("T")
 
 
 def check_message(given: Any) -> None:
@@ -26,13 +28,7 @@ def not_a_message(given: Any) -> TypeError:
 
 
 def message_list(given: Iterable[Message]) -> list[Message]:
-    """A generator is as good as a list."""
-    if not isinstance(given, Iterable):
-        raise TypeError(f"messages must be a list of Message, not {type(given).__name__}")
-    messages = list(given)
-    for message in messages:
-        check_message(message)
-    return messages
+    return _list_of("messages", "Message", given, check_message)
 
 
 def check_timeout(timeout: Any) -> None:
@@ -66,12 +62,17 @@ def check_queue(given: Any) -> None:
 
 
 def queue_list(given: Iterable[MessageQueue]) -> list[MessageQueue]:
+    return _list_of("queues", "MessageQueue", given, check_queue)
+
+
+def _list_of(name: str, kind: str, given: Iterable[T], check: Callable[[Any], None]) -> list[T]:
+    """A generator is as good as a list."""
     if not isinstance(given, Iterable):
-        raise TypeError(f"queues must be a list of MessageQueue, not {type(given).__name__}")
-    queues = list(given)
-    for queue in queues:
-        check_queue(queue)
-    return queues
+        raise TypeError(f"{name} must be a list of {kind}, not {type(given).__name__}")
+    items = list(given)
+    for item in items:
+        check(item)
+    return items
 
 
 def check_positions(given: Any) -> None:

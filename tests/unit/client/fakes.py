@@ -6,9 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import cast
 
+import pytest
+
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.errors import ClientError, TimedOut, Unreachable
 from sprocketmq.client.options import ClientOptions
+from sprocketmq.client.producer import producer as producer_module
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import ConnectionLost, RemotingError, RequestTimeout
 from sprocketmq.protocol.bodies import codec
@@ -177,6 +180,17 @@ def batch_bodies(body: bytes) -> list[bytes]:
 
 def instance(transport: FakeTransport, **options: float) -> ClientInstance:
     return ClientInstance(ClientOptions((NAMESERVER,), **options), transport)  # type: ignore[arg-type]
+
+
+def connect_producers(monkeypatch: pytest.MonkeyPatch, transport: FakeTransport) -> FakeTransport:
+    """Every producer that is started reaches this network and no other."""
+
+    async def release(made: ClientInstance, producer: str) -> None:
+        await made.stop()
+
+    monkeypatch.setattr(producer_module, "acquire", lambda options, producer: instance(transport))
+    monkeypatch.setattr(producer_module, "release", release)
+    return transport
 
 
 def stored(

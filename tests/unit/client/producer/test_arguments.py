@@ -7,12 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.client.fakes import FakeTransport, instance, route, routes, stores
+from tests.unit.client.fakes import FakeTransport, connect_producers, route, routes, stores
 
-from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.errors import InvalidName
 from sprocketmq.client.message import Message
-from sprocketmq.client.producer import producer as producer_module
 from sprocketmq.client.producer.producer import Producer
 from sprocketmq.client.producer.transactions import TransactionState
 from sprocketmq.codes import RequestCode
@@ -28,13 +26,7 @@ def transport(monkeypatch: pytest.MonkeyPatch) -> FakeTransport:
     network = FakeTransport({
         RequestCode.GET_ROUTEINFO_BY_TOPIC: routes({"T": route("a"), "U": route("a")}), SEND: stores(), BATCH: stores(),
     })  # fmt: skip
-
-    async def stop(made: ClientInstance, producer: str) -> None:
-        await made.stop()
-
-    monkeypatch.setattr(producer_module, "acquire", lambda options, producer: instance(network))
-    monkeypatch.setattr(producer_module, "release", stop)
-    return network
+    return connect_producers(monkeypatch, network)
 
 
 async def called(made: Any) -> None:

@@ -5,12 +5,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from tests.unit.client.fakes import FakeTransport, batch_bodies, instance, route, routes, stored, stores, until
+from tests.unit.client.fakes import FakeTransport, batch_bodies, connect_producers, route, routes, stored, stores, until
 
-from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.errors import Closed, InvalidMessage, NoRoute, Refused, Unreachable
 from sprocketmq.client.message import Message, SendStatus
-from sprocketmq.client.producer import producer as producer_module
 from sprocketmq.client.producer.producer import Producer
 from sprocketmq.client.producer.transactions import TransactionState
 from sprocketmq.client.received import ReceivedMessage, split_records
@@ -40,12 +38,7 @@ def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def make(transport: FakeTransport, monkeypatch: pytest.MonkeyPatch) -> type[Producer]:
     """Producers that live on the fake network."""
-
-    async def stop(made: ClientInstance, producer: str) -> None:
-        await made.stop()
-
-    monkeypatch.setattr(producer_module, "acquire", lambda options, producer: instance(transport))
-    monkeypatch.setattr(producer_module, "release", stop)
+    connect_producers(monkeypatch, transport)
     return Producer
 
 

@@ -6,11 +6,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from tests.unit.client.fakes import FakeTransport, instance, route, routes, stored, stores
+from tests.unit.client.fakes import FakeTransport, connect_producers, route, routes, stored, stores
 
-from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.message import Message, SendReceipt
-from sprocketmq.client.producer import producer as producer_module
 from sprocketmq.client.producer.transactions import TransactionState
 from sprocketmq.client.received import ReceivedMessage, split_records
 from sprocketmq.client.sync.loop_thread import loop_thread
@@ -24,13 +22,7 @@ def transport(monkeypatch: pytest.MonkeyPatch) -> FakeTransport:
     network = FakeTransport({
         RequestCode.GET_ROUTEINFO_BY_TOPIC: routes({"T": route("a")}), RequestCode.SEND_MESSAGE_V2: stores(),
     })  # fmt: skip
-
-    async def stop(made: ClientInstance, producer: str) -> None:
-        await made.stop()
-
-    monkeypatch.setattr(producer_module, "acquire", lambda options, producer: instance(network))
-    monkeypatch.setattr(producer_module, "release", stop)
-    return network
+    return connect_producers(monkeypatch, network)
 
 
 @pytest.fixture
