@@ -20,6 +20,7 @@ from sprocketmq.dashboard.pages import (
     dead_letters,
     group_changes,
     groups,
+    jobs,
     messages,
     overview,
     pipeline,
@@ -37,8 +38,8 @@ from sprocketmq.dashboard.web.visit import Visit
 
 _DAY_S = 24 * 3600
 _PAGES = (
-    overview, topics, topic_changes, messages, send, groups, group_changes, dead_letters, waiting, store, pipeline,
-    access,
+    overview, topics, topic_changes, messages, send, groups, group_changes, dead_letters, waiting, store, jobs,
+    pipeline, access,
 )  # fmt: skip
 
 

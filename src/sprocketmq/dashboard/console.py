@@ -21,7 +21,7 @@ from sprocketmq.dashboard.cluster.key_check import check_keys, wants_keys
 from sprocketmq.dashboard.cluster.snapshots import Snapshots
 from sprocketmq.dashboard.cluster.view import ClusterView
 from sprocketmq.dashboard.config import ConsoleConfig
-from sprocketmq.dashboard.jobs.processes import Jobs
+from sprocketmq.dashboard.jobs.job import Jobs
 from sprocketmq.dashboard.web.audit import ConsoleAudit
 from sprocketmq.dashboard.web.live import LiveParts
 from sprocketmq.dashboard.web.render import environment
@@ -48,7 +48,7 @@ class Console:
         self.templates = environment()
         self.audit = ConsoleAudit()
         self.live = live or LiveParts()
-        self.jobs = Jobs(config.runs)
+        self.jobs = Jobs()
         self.version = __version__
         self.style = theme.tokens() + (STATIC / "console.css").read_text("utf-8")
         self.script = (STATIC / "console.js").read_text("utf-8")

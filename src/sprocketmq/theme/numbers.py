@@ -19,6 +19,11 @@ def bound_text(count: int) -> str:
     return size_text(count)
 
 
+def counted(number: int, what: str) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def short(value: float) -> str:
     """`12.3k`, for a scale that has little room."""
     if abs(value) >= 10_000:

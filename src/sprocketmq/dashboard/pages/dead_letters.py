@@ -8,14 +8,16 @@ from typing import Any
 import orjson
 from starlette.responses import Response, StreamingResponse
 
-from sprocketmq.client.errors import ClientError
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.dashboard.cluster import browse, dead_letters
 from sprocketmq.dashboard.draw.body import row_of
+from sprocketmq.dashboard.jobs.job import Job
+from sprocketmq.dashboard.jobs.resend import resend
+from sprocketmq.dashboard.pages.jobs import jobs_of
 from sprocketmq.dashboard.web.forms import BadForm
-from sprocketmq.dashboard.web.page_guard import Handler, verdict
+from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.paging import page_of
-from sprocketmq.dashboard.web.render import counted, path_part
+from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit
 from sprocketmq.errors import BodyError
 
@@ -31,7 +33,10 @@ async def of_group(visit: Visit) -> Response:
     places = browse.decode(visit.view.full_name(found.topic), visit.query("c"), found.ends)
     shown = await dead_letters.newest(visit.view, found, places) if found.ends else browse.FoundMessages([], None, 0)
     more = None if shown.places is None else f"?c={browse.encode(shown.places)}"
-    return visit.render("letters_of.html", group=group, letters=found, shown=shown, more=more, row_of=row_of)
+    return visit.render(
+        "letters_of.html", group=group, letters=found, shown=shown, more=more, row_of=row_of,
+        jobs=await jobs_of(visit, _kind(group)),
+    )  # fmt: skip
 
 
 async def export(visit: Visit) -> Response:
@@ -79,27 +84,29 @@ async def ask_resend(visit: Visit) -> Response:
     return visit.render("letters_resend.html", group=group, count=count, places=[] if everything else places)
 
 
-async def resend(visit: Visit) -> Response:
-    """The group, and no other, tries them again. They stay in the dead-letter queue as well."""
+async def start_resend(visit: Visit) -> Response:
+    """The group, and no other, tries them again. They stay in the dead-letter queue as well.
+
+    Those that were chosen fit on a page and are waited for; all of them may take long.
+    """
     form, group = await visit.form(), visit.path("group")
-    if form.text("which") == "all":
-        letters = dead_letters.every(visit.view, await dead_letters.of(visit.view, group))
-    else:
-        letters = dead_letters.chosen(visit.view, group, form.all("letter"))
-    sent, failure = 0, None
-    try:
-        async for message in letters:
-            await visit.view.admin.messages.give_back(group, message)
-            sent += 1
-    except ClientError as error:
-        failure = error
-    if sent:  # also those that went before a failure
-        visit.changed("letters resend", f"{sent} of {group}")
-    said = f"{counted(sent, 'message')} {'was' if sent == 1 else 'were'} resent to {group}."
-    if failure is not None:
-        status, why = verdict(failure)
-        return visit.render("error.html", status, status=status, text=f"{said} Then it failed: {why}")
-    return visit.see(f"/letters/{path_part(group)}", said)
+    places = None if form.text("which") == "all" else form.all("letter")
+    back = f"/letters/{path_part(group)}"
+
+    def note(sent: int, outcome: str) -> None:
+        visit.console.audit.note(visit.account or "-", visit.peer, "letters resend", f"{sent} of {group}", outcome)
+
+    job = Job(_kind(group), f"resend dead letters to {group}", (back, group), group, visit.account)
+    visit.console.jobs.start(job, resend(visit.view.options, group, places, note))
+    if places is None:
+        return visit.see(f"/jobs/{job.name}")
+    await visit.console.jobs.wait(job)
+    return visit.see(back, job.said) if job.state == "done" else visit.see(f"/jobs/{job.name}")
+
+
+def _kind(group: str) -> str:
+    """One at a time for each group."""
+    return f"resend to {group}"
 
 
 ROUTES: list[tuple[str, str, Handler]] = [
@@ -107,5 +114,5 @@ ROUTES: list[tuple[str, str, Handler]] = [
     ("GET", "/letters/{group}", of_group),
     ("GET", "/letters/{group}/export", export),
     ("POST", "/letters/{group}/choose", ask_resend),
-    ("POST", "/letters/{group}/resend", resend),
+    ("POST", "/letters/{group}/resend", start_resend),
 ]

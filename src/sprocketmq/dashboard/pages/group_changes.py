@@ -13,11 +13,12 @@ from sprocketmq.client.errors import ClientError
 from sprocketmq.dashboard.cluster import groups
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
 from sprocketmq.dashboard.web.page_guard import Handler
-from sprocketmq.dashboard.web.render import counted, path_part
+from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit
 from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import group_fault
+from sprocketmq.theme.numbers import counted
 
 _MOST_TRIES, _MOST_QUEUES = 1000, 64
 _ASKED = ("topic", "to", "when", "offset")

@@ -16,8 +16,9 @@ from starlette.responses import FileResponse, Response
 
 from sprocketmq import job_records
 from sprocketmq.dashboard.cluster import topics
-from sprocketmq.dashboard.jobs.processes import Job, JobRefused
-from sprocketmq.dashboard.pages.store import jobs_of
+from sprocketmq.dashboard.jobs.job import Job, JobRefused
+from sprocketmq.dashboard.jobs.processes import Command
+from sprocketmq.dashboard.pages.jobs import jobs_of
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
 from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.safe_headers import REPORT_POLICY
@@ -72,7 +73,6 @@ async def start(visit: Visit) -> Response:
     except (BadForm, JobRefused) as error:
         visit.refused("pipeline", form.text("name"), error)
         return await _page(visit, form, str(error))
-    job.account = visit.account
     visit.changed(f"pipeline {kind}", job.target)
     return visit.see(f"/jobs/{job.name}")
 
@@ -87,7 +87,8 @@ async def _started(visit: Visit, form: WebForm, kind: str) -> Job:
     target = str(_folder(visit).absolute() / f"{kind}s" / name)
     arguments = ["pipeline", kind, target, "--json", *await _source(visit, form)]
     arguments += [f"--group={group}" for group in groups]
-    return visit.console.jobs.start(kind, f"{kind} {name}", arguments, target, _environment(visit))
+    job = Job(kind, f"{kind} {name}", ("/pipeline", "Pipeline"), target, visit.account)
+    return visit.console.jobs.start(job, Command(arguments, _environment(visit)))
 
 
 def _environment(visit: Visit) -> dict[str, str]:

@@ -9,13 +9,13 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sprocketmq import job_records
 from sprocketmq.dashboard.cluster.brokers import BrokerView, brokers, number
-from sprocketmq.dashboard.jobs.processes import Job
+from sprocketmq.dashboard.jobs.job import Job
+from sprocketmq.dashboard.jobs.processes import Command
+from sprocketmq.dashboard.pages.jobs import jobs_of
 from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.visit import ReadOnly, Visit
 from sprocketmq.errors import ConfigError
-from sprocketmq.job_records import Run
 
 VERIFY = "verify"
 
@@ -37,12 +37,6 @@ async def listing(visit: Visit) -> Response:
         "store.html", rows=[(broker, figures(broker)) for broker in found.all if not broker.status.error],
         stores=list(enumerate(folders.items())), jobs=await jobs_of(visit, VERIFY), may_run=visit.console.config.write,
     )  # fmt: skip
-
-
-async def jobs_of(visit: Visit, *kinds: str) -> list[Job]:
-    """Those that the visitor may see: all, or their own."""
-    found = visit.console.jobs.of(*kinds)
-    return found if await visit.oversees() else [job for job in found if job.account == visit.account]
 
 
 def figures(broker: BrokerView) -> dict[str, Any]:
@@ -83,44 +77,14 @@ async def verify(visit: Visit) -> Response:
         raise PageNotThere("There is no such store.")
     store = stores[int(number_)]
     job = visit.console.jobs.start(
-        VERIFY, f"verify {store}", ["store", "verify", str(store), "--json", "--progress"], str(store)
+        Job(VERIFY, f"verify {store}", ("/store", "Store"), str(store), visit.account),
+        Command(["store", "verify", str(store), "--json", "--progress"]),
     )
-    job.account = visit.account
     visit.changed("store verify", str(store))
     return visit.see(f"/jobs/{job.name}")
-
-
-async def job(visit: Visit) -> Response:
-    found = await _job(visit)
-    return visit.render("job.html", job=found, report=_report(visit, found))
-
-
-async def live(visit: Visit) -> Response:
-    found = await _job(visit)
-
-    async def part() -> str:
-        return visit.text("job_live.html", job=found, report=_report(visit, found))
-
-    return visit.stream(part)
-
-
-def _report(visit: Visit, job: Job) -> Run | None:
-    """The record of the run whose report the job has made; a report of that name may be older."""
-    runs = [] if job.is_running else job_records.last(visit.console.config.runs)
-    made = (run for run in runs if run.report is not None and run.target == job.target)
-    return next((run for run in made if run.started >= job.started_ms), None)
-
-
-async def _job(visit: Visit) -> Job:
-    found = visit.console.jobs.get(visit.path("job"))
-    if found is None or found not in await jobs_of(visit, found.kind):
-        raise PageNotThere("There is no such job.")
-    return found
 
 
 ROUTES: list[tuple[str, str, Handler]] = [
     ("GET", "/store", listing),
     ("POST", "/store/{number}/verify", verify),
-    ("GET", "/jobs/{job}", job),
-    ("GET", "/live/jobs/{job}", live),
 ]

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from sprocketmq.theme.numbers import short, size_text, span_text
+from sprocketmq.theme.numbers import counted, short, size_text, span_text
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _NOTHING = "–"
@@ -31,11 +31,6 @@ def environment() -> Environment:
 
 def count(value: float | None) -> str:
     return _NOTHING if value is None else f"{value:,.0f}"
-
-
-def counted(number: int, what: str) -> str:
-    """`1 message`, `2 messages`."""
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def rate(value: float | None) -> str:

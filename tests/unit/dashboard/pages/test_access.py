@@ -11,7 +11,7 @@ import pytest
 from tests.unit.dashboard.site import Site, site_of
 
 from sprocketmq.dashboard.console import Seat
-from sprocketmq.dashboard.jobs.processes import Job
+from sprocketmq.dashboard.jobs.job import Job
 from sprocketmq.dashboard.pages.sign_in import _inside
 from sprocketmq.job_records import ENVIRONMENT, recorded
 from sprocketmq.testing import EmbeddedCluster
@@ -141,9 +141,9 @@ def test_what_the_console_keeps_is_for_those_who_look_after_the_cluster(tmp_path
             site.post("/sign-in", access_key="root", secret_key="r00t-secret", next="/")
             site.post("/access/users", name="eve", password="s3cret-word", type="Normal")
             link = site.get("/pipeline").split('href="/pipeline/reports/')[1].split('"')[0]
-            job = Job("archive", "archive of root", (), "elsewhere", "root")
+            job = Job("archive", "archive of root", target="elsewhere", account="root")
             console.jobs._jobs[job.name] = job
-            job.end(0)
+            job.end("done")
             paths = (f"/pipeline/reports/{link}", f"/jobs/{job.name}")
             assert [client.get(path).status_code for path in paths] == [200, 200]
             assert str(tmp_path) in site.get("/store")

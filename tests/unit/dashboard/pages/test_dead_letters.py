@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
@@ -89,9 +90,18 @@ def test_chosen_letters_go_back_after_a_count(site: Site, group: str, admin: Adm
     assert "No dead letter was selected" in site.post("/letters/givers-up/choose", 400, which="chosen")
     done = site.post("/letters/givers-up/resend", letter=[*chosen, "broker-a:0:4711", "nonsense"])
     assert "2 messages were resent to givers-up." in done
-    assert "3 messages were resent to givers-up." in site.post("/letters/givers-up/resend", which="all")
+    assert "3 messages were resent to givers-up." in resent(site, "givers-up")
     assert site.changes[0] == ("letters resend", "3 of givers-up")
     assert admin.topics.figures("%DLQ%givers-up").messages == 3, "they stay"
+
+
+def resent(site: Site, group: str) -> str:
+    """The page of the job that resends all of them, when it has ended."""
+    answer = site.client.post(f"/letters/{group}/resend", data={"csrf": site.token(), "which": "all"})
+    path = answer.url.path
+    assert path.startswith("/jobs/"), answer.text
+    eventually(lambda: "data-ended" in site.get(path), "the end of the job")
+    return site.get(path)
 
 
 def test_letters_that_went_before_a_failure_are_on_record(
@@ -107,9 +117,15 @@ def test_letters_that_went_before_a_failure_are_on_record(
         await give_back(messages, group, message)
 
     monkeypatch.setattr(Messages, "give_back", until_the_broker_is_gone)
-    failed = site.post("/letters/givers-up/resend", 503, which="all")
-    assert "1 message was resent to givers-up. Then it failed: " in failed
-    assert ("letters resend", "1 of givers-up") in site.changes[:2]
+    failed = resent(site, "givers-up")
+    assert ">failed<" in failed
+    assert "1 message was resent to givers-up." in failed
+    assert "gone" in failed
+    assert site.changes[0] == ("letters resend", "1 of givers-up")
+    assert "failed: " in site.console.audit.changes[0].outcome
+    chosen = site.post("/letters/givers-up/resend", letter=["broker-a:0:0"])
+    assert "0 messages were resent to givers-up." in chosen, "the page of the job says why"
+    assert ">failed<" in chosen
 
 
 def test_all_are_all_however_many(site: Site, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,5 +142,32 @@ def test_all_are_all_however_many(site: Site, group: str, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(dead_letters, "every", many)
     monkeypatch.setattr(Messages, "give_back", give_back)
-    assert "15,000 messages were resent to givers-up." in site.post("/letters/givers-up/resend", which="all")
+    assert "15,000 messages were resent to givers-up." in resent(site, "givers-up")
     assert len(given) == 15_000
+
+
+def test_a_resend_tells_how_far_it_is_and_is_canceled(site: Site, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By reloads, as without scripts. What went stays sent and is on record; a second one waits for its end."""
+    given: list[ReceivedMessage] = []
+
+    async def hanging_after_one(_messages: Messages, _group: str, message: ReceivedMessage) -> None:
+        given.append(message)
+        if len(given) > 1:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(Messages, "give_back", hanging_after_one)
+    started = site.client.post("/letters/givers-up/resend", data={"csrf": site.token(), "which": "all"})
+    path = started.url.path
+    eventually(lambda: "33 %, 1 of 3 messages" in site.get(path), "the first of three")
+    assert f'<noscript><p><a href="{path}">Reload</a>' in site.get(path)
+    assert "still running" in site.post("/letters/givers-up/resend", 502, letter=["broker-a:0:0"])
+    assert f'<a href="{path}">resend dead letters to givers-up</a>' in site.get("/letters/givers-up")
+    canceled = site.post(f"{path}/cancel")
+    assert ">canceled<" in canceled
+    assert "1 message was resent to givers-up." in canceled
+    told = [(each.action, each.target, each.outcome) for each in site.console.audit.changes]
+    assert told[:2] == [
+        ("job cancel", "resend dead letters to givers-up", "done"), ("letters resend", "1 of givers-up", "canceled"),
+    ]  # fmt: skip
+    assert ">canceled<" in site.post(f"{path}/cancel"), "once is enough"
+    assert len([change for change in site.console.audit.changes if change.action == "job cancel"]) == 1

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -17,7 +16,8 @@ from sprocketmq.client.sync.admin import AdminClient
 from sprocketmq.dashboard.app import make_app
 from sprocketmq.dashboard.config import ConsoleConfig
 from sprocketmq.dashboard.console import Console
-from sprocketmq.dashboard.jobs.processes import Job, Jobs
+from sprocketmq.dashboard.jobs.job import Job, Jobs
+from sprocketmq.dashboard.jobs.processes import Command
 from sprocketmq.job_records import ENVIRONMENT, recorded
 from sprocketmq.testing import EmbeddedCluster
 
@@ -75,53 +75,65 @@ def test_what_cannot_be_started(ran: Site, fields: dict[str, str], said: str) ->
 
 
 @pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Command]:
+    """What was started."""
+    given: list[Command] = []
+    start = Jobs.start
+
+    def noted(jobs: Jobs, job: Job, work: Command) -> Job:
+        given.append(work)
+        return start(jobs, job, work)
+
+    monkeypatch.setattr(Jobs, "start", noted)
+    return given
+
+
+@pytest.fixture
 def topics(admin: AdminClient) -> tuple[str, str]:
     admin.topics.create("reported", queues=1)
     admin.topics.create("--reported", queues=1)
     return "reported", "--reported"
 
 
-def test_a_job_gets_what_the_form_said(ran: Site, tmp_path: Path, topics: tuple[str, str]) -> None:
+def test_a_job_gets_what_the_form_said(
+    ran: Site, tmp_path: Path, topics: tuple[str, str], started: list[Command]
+) -> None:
     fields = {"kind": "report", "name": "today", "topics": " ".join(topics), "groups": "billing", "source": ""}
     ran.post("/pipeline", **fields)
-    (job,) = ran.console.jobs.of("report")
+    (work,) = started
     nameserver = ran.cluster.nameserver
-    assert job.argv[3:] == (
+    assert work.arguments == [
         "pipeline", "report", str(tmp_path / "reports" / "today"), "--json", "--nameserver", nameserver,
         "--topic=reported", "--topic=--reported", "--group=billing",
-    )  # fmt: skip
+    ]  # fmt: skip
     again = ran.post("/pipeline", 400, **fields)
     assert "still running" in again, "one of a kind"
 
 
 def test_a_job_asks_with_the_keys_of_who_starts_it(
-    console_cluster: EmbeddedCluster, tmp_path: Path, topics: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    console_cluster: EmbeddedCluster, tmp_path: Path, topics: tuple[str, str], started: list[Command]
 ) -> None:
     """In its environment: others of the machine see its command line."""
-    started: list[tuple[Any, ...]] = []
-
-    def start(_jobs: Jobs, *given: Any) -> Job:
-        started.append(given)
-        return Job("report", "report", (), "")
-
-    monkeypatch.setattr(Jobs, "start", start)
     options = ClientOptions.of(console_cluster.nameserver, credentials=Credentials("ada", "of-ada"))
     told = {"SPROCKET_TLS_CA": "ca.pem", "SPROCKET_PROFILE": "staging", "SPROCKET_SECRET_KEY": "of-another"}
     console = Console(ConsoleConfig(options, write=True, runs=tmp_path, environment=told))
     with TestClient(make_app(console), base_url=HOME) as client:
-        Site(client, console, console_cluster).post("/pipeline", 404, kind="report", topics=topics[0])
-    ((_, _, arguments, _, environment),) = started
-    assert "of-ada" not in " ".join(arguments)
+        Site(client, console, console_cluster).post("/pipeline", kind="report", topics=topics[0])
+    (work,) = started
+    environment = work.environment
+    assert "of-ada" not in " ".join(work.arguments) + repr(work)
     assert (environment["SPROCKET_ACCESS_KEY"], environment["SPROCKET_SECRET_KEY"]) == ("ada", "of-ada")
     assert environment[ENVIRONMENT] == str(tmp_path)
     assert (environment["SPROCKET_TLS_CA"], environment["SPROCKET_PROFILE"]) == ("ca.pem", "staging")
     assert "of-another" not in repr(console.config)
 
 
-def test_no_topic_means_all_that_are_not_the_brokers_own(ran: Site, topics: tuple[str, str]) -> None:
+def test_no_topic_means_all_that_are_not_the_brokers_own(
+    ran: Site, topics: tuple[str, str], started: list[Command]
+) -> None:
     ran.post("/pipeline", kind="archive", name="all")
-    (job,) = ran.console.jobs.of("archive")
-    asked = {word.removeprefix("--topic=") for word in job.argv if word.startswith("--topic=")}
+    (work,) = started
+    asked = {word.removeprefix("--topic=") for word in work.arguments if word.startswith("--topic=")}
     assert asked >= set(topics)
     assert not [name for name in asked if name.startswith(("%", "SCHEDULE", "RMQ_SYS"))]
 
@@ -129,9 +141,9 @@ def test_no_topic_means_all_that_are_not_the_brokers_own(ran: Site, topics: tupl
 def test_an_ended_job_leads_to_its_report(ran: Site, tmp_path: Path) -> None:
     """And not to an older one of the same name."""
     target = str(tmp_path / "made")
-    job = Job("report", "report made", (), target)
+    job = Job("report", "report made", target=target)
     ran.console.jobs._jobs[job.name] = job
-    job.end(0)
+    job.end("done")
     job.output = b'{"topics": [{}, {}], "took": 3}'
     assert "Open the report" not in ran.get(f"/jobs/{job.name}")
     with recorded("report", target, "127.0.0.1:9876"):
