@@ -26,8 +26,9 @@ from sprocketmq.hot.loader import form
 #: Longer than any answer of the cluster is kept.
 _OLD_S = 6.0
 PAGES = (
-    "/", "/topics", "/topics?page=100", "/topics?q=topic-99", "/topics/topic-7", "/topics/topic-7/messages", "/groups",
-    "/groups?page=10", "/groups?by=lag", "/groups/group-7", "/letters", "/waiting", "/store", "/access",
+    "/", "/topics", "/topics?page=100", "/topics?q=topic-99", "/topics?by=rate", "/topics/topic-7",
+    "/topics/topic-7/messages", "/groups", "/groups?page=10", "/groups?by=lag", "/groups/group-7", "/letters",
+    "/waiting", "/store", "/access",
 )  # fmt: skip
 QUEUES = 4
 

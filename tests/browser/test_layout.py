@@ -32,10 +32,10 @@ from sprocketmq.spark.pipeline.page import page
 expect.set_options(timeout=60_000)
 
 PAGES = [
-    "/", "/brokers/{broker}/0", "/topics", "/topics?kind=system", "/topics/{topic}", "/topics/{topic}/messages",
-    "/topics/{topic}/send", "/topics/{topic}/change", "/topics/{topic}/delete", "/messages/{topic}/{broker}/0/0",
-    "/messages/{topic}/{broker}/0/0?as=hex", "/new/topic", "/new/group", "/groups", "/groups/{group}",
-    "/groups/{group}/members/{client}", "/groups/{group}/members/{client}?stacks=1",
+    "/", "/brokers/{broker}/0", "/topics", "/topics?kind=system", "/topics?by=messages", "/topics/{topic}",
+    "/topics/{topic}/messages", "/topics/{topic}/send", "/topics/{topic}/change", "/topics/{topic}/delete",
+    "/messages/{topic}/{broker}/0/0", "/messages/{topic}/{broker}/0/0?as=hex", "/new/topic", "/new/group", "/groups",
+    "/groups/{group}", "/groups/{group}/members/{client}", "/groups/{group}/members/{client}?stacks=1",
     "/groups/{group}/reset?topic={topic}&to=first", "/groups/{group}/clone", "/groups/{group}/change",
     "/groups/{group}/delete", "/letters", "/letters/{group}", "/waiting", "/store", "/jobs/{job}", "/pipeline",
     "/access", "/access/users/delete?name=ada", "/access/policies/delete?subject=User:ada&resource=Topic:*", "/sign-in",

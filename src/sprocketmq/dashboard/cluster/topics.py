@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from dataclasses import dataclass
 from typing import Literal
 
 from sprocketmq.client.admin.topics import TopicFigures
-from sprocketmq.dashboard.cluster.view import ClusterView
+from sprocketmq.dashboard.cluster.view import ClusterView, known
 from sprocketmq.errors import SprocketError
 from sprocketmq.protocol.names import is_dlq_topic, is_retry_topic, is_system_topic
 
@@ -14,6 +17,8 @@ KINDS: dict[Kind, str] = {"yours": "User", "retry": "Retry", "dead": "Dead lette
 
 _NAMES_S = 5.0
 _FIGURES_S = 1.5
+_SOON_S = 0.1
+_MOST_S = 120.0
 
 
 async def names(view: ClusterView) -> dict[Kind, list[str]]:
@@ -46,3 +51,39 @@ async def figures(view: ClusterView, topic: str) -> TopicFigures:
 
 async def rows(view: ClusterView, topics: list[str]) -> dict[str, TopicFigures | SprocketError]:
     return await view.each(topics, lambda topic: figures(view, topic))
+
+
+@dataclass(frozen=True, slots=True)
+class SortedTopics:
+    """`counted` of them have their place; the others come behind until they were asked for."""
+
+    names: list[str]
+    counted: int
+
+    @property
+    def is_complete(self) -> bool:
+        return self.counted == len(self.names)
+
+
+async def by_figure(view: ClusterView, kind: Kind, by: str) -> SortedTopics:
+    """All of a kind, the one with the most first, as far as it is known soon: a page does not wait for thousands."""
+    found, counts = (await names(view))[kind], view.topic_counts[kind]
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_SOON_S):
+            await view.snapshots.get(("counts", kind), counts.fresh_s, lambda: _count(view, kind))
+    return SortedTopics(counts.sort(found, by), counts.counted(found))
+
+
+async def _count(view: ClusterView, kind: Kind) -> None:
+    """Given up when a broker hangs; a topic that no broker tells of counts as an empty one."""
+    found, counts = (await names(view))[kind], view.topic_counts[kind]
+
+    async def one(topic: str) -> None:
+        answer = await known(view.admin.topics.figures(topic))
+        counts.note(topic, TopicFigures(0.0, {}) if isinstance(answer, SprocketError) else answer)
+
+    counts.begin(found)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_MOST_S):
+            await view.each(found, one)
+    counts.end()

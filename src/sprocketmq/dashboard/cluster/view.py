@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -14,6 +14,7 @@ from sprocketmq.client.options import ClientOptions
 from sprocketmq.dashboard.cluster.history import LagHistory
 from sprocketmq.dashboard.cluster.lost_brokers import LostBrokers
 from sprocketmq.dashboard.cluster.snapshots import Snapshots
+from sprocketmq.dashboard.cluster.topic_counts import TopicCounts
 from sprocketmq.errors import SprocketError
 from sprocketmq.protocol.bodies.cluster import ClusterInfo
 from sprocketmq.protocol.names import with_namespace
@@ -46,6 +47,7 @@ class ClusterView:
         self.history = LagHistory()
         self.lost = LostBrokers()
         self.lags = GroupLags()
+        self.topic_counts: defaultdict[str, TopicCounts] = defaultdict(TopicCounts)
         self._producer: Producer | None = None
         self._starting = asyncio.Lock()
 

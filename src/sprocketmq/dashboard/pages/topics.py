@@ -11,6 +11,7 @@ from sprocketmq.client.admin.core import if_known
 from sprocketmq.client.cluster.route import Route
 from sprocketmq.dashboard.cluster import topics
 from sprocketmq.dashboard.cluster.brokers import settings
+from sprocketmq.dashboard.cluster.topic_counts import SORTS
 from sprocketmq.dashboard.draw.lines import lines
 from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.paging import page_of
@@ -20,15 +21,31 @@ PERMS = {0: "nothing", 2: "write", 4: "read", 6: "read and write"}
 
 
 async def listing(visit: Visit) -> Response:
+    return visit.render("topics.html", **await _listed(visit))
+
+
+async def live_listing(visit: Visit) -> Response:
+    """While the order is not complete."""
+
+    async def part() -> str:
+        return visit.text("topics_live.html", **await _listed(visit))
+
+    return visit.stream(part)
+
+
+async def _listed(visit: Visit) -> dict[str, Any]:
+    view = visit.view
     kind: topics.Kind = next((each for each in topics.KINDS if each == visit.query("kind")), "yours")
-    names = await topics.names(visit.view)
-    page = page_of(names[kind], visit.query("q"), visit.query("page", "1"), kind)
-    return visit.render(
-        "topics.html",
-        page=page,
-        rows=await topics.rows(visit.view, list(page.items)),
-        kinds={each: (label, len(names[each])) for each, label in topics.KINDS.items()},
-    )
+    by = visit.query("by") if visit.query("by") in SORTS else ""
+    names = await topics.names(view)
+    found = await topics.by_figure(view, kind, by) if by else topics.SortedTopics(names[kind], len(names[kind]))
+    page = page_of(found.names, visit.query("q"), visit.query("page", "1"), kind, by)
+    return {
+        "page": page,
+        "sorted": found,
+        "rows": await topics.rows(view, list(page.items)),
+        "kinds": {each: (label, len(names[each])) for each, label in topics.KINDS.items()},
+    }
 
 
 async def topic(visit: Visit) -> Response:
@@ -79,6 +96,7 @@ async def _retention(visit: Visit, route: Route) -> dict[str, str]:
 
 ROUTES: list[tuple[str, str, Handler]] = [
     ("GET", "/topics", listing),
+    ("GET", "/live/topics", live_listing),
     ("GET", "/topics/{topic}", topic),
     ("GET", "/live/topics/{topic}", live),
 ]

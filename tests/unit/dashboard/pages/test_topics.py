@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+from functools import partial
+
+import pytest
+from tests.peers.process import eventually
 from tests.unit.dashboard.site import Site
 
 from sprocketmq import Message
+from sprocketmq.client.admin.topics import TopicFigures, Topics
 from sprocketmq.client.sync import Producer
 from sprocketmq.client.sync.admin import AdminClient
 
@@ -55,6 +62,51 @@ def test_the_list_is_searched_and_paged_by_the_server(site: Site, admin: AdminCl
     assert "many-00" not in second
     assert "1–1 of 1 topics" in site.get("/topics", q="MANY 07")
     assert "No topic has" in site.get("/topics", q="none of these")
+
+
+def test_topics_are_sorted_by_what_they_hold_and_get(site: Site, admin: AdminClient, producer: Producer) -> None:
+    """Over all pages of the list; a search and the links to other pages keep the order."""
+    for name, messages in (("holds-one", 1), ("holds-none", 0), ("holds-three", 3)):
+        admin.topics.create(name, queues=1)
+        for _ in range(messages):
+            producer.send(Message(name, b"held"))
+    by_name = ["holds-none", "holds-one", "holds-three"]
+    for by in ("messages", "rate"):
+        eventually(partial(is_sorted, site, by), "figures of all topics")
+        shown = site.get("/topics", q="holds-", by=by)
+        assert 'aria-sort="descending"' in shown
+        assert f'<input type="hidden" name="by" value="{by}">' in shown
+    assert listed(site.get("/topics", q="holds-", by="messages")) == ["holds-three", "holds-one", "holds-none"]
+    assert sorted(listed(site.get("/topics", q="holds-", by="rate"))) == by_name
+    assert listed(site.get("/topics", q="holds-", by="what")) == by_name
+
+
+def is_sorted(site: Site, by: str) -> bool:
+    return "so far" not in site.get("/topics", by=by)
+
+
+def listed(page: str) -> list[str]:
+    return re.findall(r">(holds-\w+)<", page)
+
+
+def test_a_list_that_is_not_sorted_yet_says_so_and_goes_on(site: Site, admin: AdminClient) -> None:
+    """What was counted has its place; a broker that does not tell keeps no page."""
+    admin.topics.create("holds-back", queues=1)
+    held = asyncio.Event()
+
+    async def figures(_topics: Topics, topic: str) -> TopicFigures:
+        if topic == "holds-back":
+            await held.wait()
+        return TopicFigures(1.0, {})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Topics, "figures", figures)
+        shown = site.get("/topics", by="rate", q="no-such")
+    assert site.client.portal is not None
+    site.client.portal.call(held.set)
+    assert re.search(r"Sorted by the figures of \d+ of \d+ topics? so far\.", shown)
+    assert 'data-live="/live/topics?q=no-such&amp;kind=yours&amp;by=rate&amp;page=1"' in shown
+    assert "Reload</a> for the rest" in shown, "without scripts"
 
 
 def test_system_topics_are_a_kind_of_their_own(site: Site) -> None:
