@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,63 +21,93 @@ from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import group_fault
 from sprocketmq.theme.numbers import counted
 
-_MOST_TRIES, _MOST_QUEUES = 1000, 64
+#: The settings of the form: its name of each, and for numbers what they are called and may be.
+FLAGS = {
+    "consume_enable": "consume", "consume_broadcast_enable": "broadcast", "consume_message_orderly": "orderly",
+}  # fmt: skip
+NUMBERS = {
+    "retry_max_times": ("tries", "Max retries", 0, 1000), "retry_queue_nums": ("retry_queues", "Retry queues", 1, 64),
+}  # fmt: skip
+FIELDS = (*FLAGS, *NUMBERS)
+#: No broker can have it for a name.
+EVERY_BROKER = "*"
 _ASKED = ("topic", "to", "when", "offset")
 
+Configs = Mapping[str, SubscriptionGroupConfig]
 #: A queue with its offset before, if it has one, and after.
 Move = tuple[MessageQueue, int | None, int]
 
 
 async def new(visit: Visit) -> Response:
-    return visit.render("group_form.html", group=None, name="", config=SubscriptionGroupConfig(), wrong="")
+    return _form(visit, None, SubscriptionGroupConfig())
 
 
 async def create(visit: Visit) -> Response:
-    return await _apply(visit, await visit.form(), None, SubscriptionGroupConfig())
+    return await _apply(visit, await visit.form(), None, {})
 
 
 async def change(visit: Visit) -> Response:
-    return visit.render(
-        "group_form.html",
-        group=visit.path("group"),
-        name="",
-        config=await _config(visit, visit.path("group")),
-        wrong="",
-    )
+    """As it is on the broker that was asked for, else on the first."""
+    configs, broker = await visit.view.admin.groups.config(visit.path("group")), visit.query("broker")
+    config = configs.get(broker) or next(iter(configs.values()))
+    return _form(visit, visit.path("group"), config, configs, broker if broker in configs else "")
 
 
 async def changed(visit: Visit) -> Response:
     group = visit.path("group")
-    return await _apply(visit, await visit.form(), group, await _config(visit, group))
+    return await _apply(visit, await visit.form(), group, await visit.view.admin.groups.config(group))
 
 
-async def _config(visit: Visit, group: str) -> SubscriptionGroupConfig:
-    return next(iter((await visit.view.admin.groups.config(group)).values()))
-
-
-async def _apply(visit: Visit, form: WebForm, group: str | None, before: SubscriptionGroupConfig) -> Response:
-    name = group or form.text("name")
-    full = visit.view.full_name(name)
-    config = replace(
-        before, group_name=full, consume_enable=form.flag("consume"), consume_broadcast_enable=form.flag("broadcast"),
-        consume_message_orderly=form.flag("orderly"),
+def _form(
+    visit: Visit, group: str | None, config: SubscriptionGroupConfig, configs: Configs | None = None,
+    chosen: str = "", name: str = "", wrong: str = "",
+) -> Response:  # fmt: skip
+    return visit.render(
+        "group_form.html", 400 if wrong else 200, group=group, name=name, config=config, configs=configs or {},
+        differ=_differ(configs or {}), chosen=chosen, every=EVERY_BROKER, wrong=wrong,
     )  # fmt: skip
+
+
+def _differ(configs: Configs) -> bool:
+    """Whether brokers have different settings, of those that the form has."""
+    return len({tuple(getattr(config, field) for field in FIELDS) for config in configs.values()}) > 1
+
+
+async def _apply(visit: Visit, form: WebForm, group: str | None, configs: Configs) -> Response:
+    """One form makes and changes; what is wrong with it is said above it, with all that was typed."""
+    name, broker = group or form.text("name"), form.text("broker")
+    full, action = visit.view.full_name(name), "group change" if group else "group create"
+    settings: dict[str, Any] = {field: form.flag(each) for field, each in FLAGS.items()}
+    shown = replace(next(iter(configs.values()), SubscriptionGroupConfig()), group_name=full, **settings)
     try:
+        settings |= {field: form.number(*limits) for field, limits in NUMBERS.items()}
+        shown = replace(shown, **settings)
         if (fault := group_fault(full)) is not None:
             raise BadForm(f"Name: {fault}.")
-        config = replace(
-            config,
-            retry_max_times=form.number("tries", "Max retries", 0, _MOST_TRIES),
-            retry_queue_nums=form.number("retry_queues", "Retry queues", 1, _MOST_QUEUES),
-        )
-        where = await visit.view.admin.groups.create(config)
+        where = await _put(visit, {each: configs.get(each or "", shown) for each in _places(broker, configs)}, settings)
     except (BadForm, ClientError) as error:
-        visit.refused("group change" if group else "group create", name, error)
-        return visit.render("group_form.html", 400, group=group, name=name, config=config, wrong=str(error))
-    visit.changed("group change" if group else "group create", name)
+        visit.refused(action, name, error)
+        return _form(visit, group, shown, configs, broker, name, str(error))
+    visit.changed(action, name)
     return visit.see(
         f"/groups/{path_part(name)}", f"Group {name} was {'changed' if group else 'created'} on {', '.join(where)}."
     )
+
+
+def _places(broker: str, configs: Configs) -> list[str | None]:
+    """The brokers to change, those that have the group unless one was chosen; None for a new group, which all get."""
+    if not broker and _differ(configs):
+        raise BadForm("Broker: the settings differ between brokers; choose one broker, or every broker.")
+    return [*configs] or [None] if broker in ("", EVERY_BROKER) else [broker]
+
+
+async def _put(
+    visit: Visit, before: Mapping[str | None, SubscriptionGroupConfig], settings: dict[str, Any]
+) -> list[str]:
+    """What the form does not have stays as it is on each broker."""
+    create = visit.view.admin.groups.create
+    done = [await create(replace(config, **settings), broker=broker) for broker, config in before.items()]
+    return [name for names in done for name in names]
 
 
 async def ask_delete(visit: Visit) -> Response:

@@ -10,6 +10,7 @@ import pytest
 from tests.unit.dashboard.site import HOME, Site
 
 from sprocketmq import Message
+from sprocketmq.client.admin.groups import Groups
 from sprocketmq.client.sync import Producer, PushConsumer
 from sprocketmq.client.sync.admin import AdminClient
 from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
@@ -54,6 +55,48 @@ def test_a_group_is_made_changed_and_deleted(site: Site, admin: AdminClient) -> 
     assert "Group born was deleted" in site.post("/groups/born/delete", name="born", offsets="on")
     assert "born" not in admin.groups.names()
     assert "Name: the group is blank." in site.post("/new/group", 400, name="", **FIELDS)
+
+
+@pytest.fixture
+def put(monkeypatch: pytest.MonkeyPatch) -> dict[str | None, SubscriptionGroupConfig]:
+    """What was changed on each broker of a cluster whose two brokers have a group with different settings."""
+    configs = {
+        "broker-a": SubscriptionGroupConfig(group_name="split", retry_max_times=3, broker_id=7),
+        "broker-b": SubscriptionGroupConfig(group_name="split", consume_enable=False, group_sys_flag=1),
+    }
+    changed: dict[str | None, SubscriptionGroupConfig] = {}
+
+    async def config(_groups: Groups, _group: str) -> dict[str, SubscriptionGroupConfig]:
+        return configs
+
+    async def create(_groups: Groups, config: SubscriptionGroupConfig, *, broker: str | None = None) -> list[str]:
+        changed[broker] = config
+        return [str(broker)]
+
+    monkeypatch.setattr(Groups, "config", config)
+    monkeypatch.setattr(Groups, "create", create)
+    return changed
+
+
+def test_brokers_that_differ_are_not_made_equal_unasked(
+    site: Site, put: dict[str | None, SubscriptionGroupConfig]
+) -> None:
+    """The form shows what each has; saving changes the broker that was chosen, or all when that was."""
+    shown = site.get("/groups/split/change")
+    assert "The settings differ between brokers" in shown
+    assert 'name="tries" inputmode="numeric" required value="3"' in shown
+    other = site.get("/groups/split/change", broker="broker-b")
+    assert 'name="tries" inputmode="numeric" required value="16"' in other
+    assert "<option selected>broker-b</option>" in other
+    refused = site.post("/groups/split/change", 400, **FIELDS, broker="")
+    assert "choose one broker, or every broker" in refused
+    assert 'required value="5"' in refused, "what was typed is still there"
+    assert put == {}
+    assert "Group split was changed on broker-b." in site.post("/groups/split/change", **FIELDS, broker="broker-b")
+    assert [(name, each.retry_max_times, each.group_sys_flag) for name, each in put.items()] == [("broker-b", 5, 1)]
+    assert "changed on broker-a, broker-b" in site.post("/groups/split/change", **FIELDS, broker="*")
+    assert [(each.retry_max_times, each.consume_enable) for each in put.values()] == [(5, True)] * 2
+    assert put["broker-a"].broker_id == 7, "what the form does not have stays as it was"
 
 
 def test_lag_is_shown(site: Site, consumed: str) -> None:
