@@ -37,14 +37,16 @@ def printed(source: str, folder: Path) -> str:
     return done.stdout
 
 
-def test_quick_start(tmp_path: Path) -> None:
+def test_first_queries(tmp_path: Path) -> None:
     with EmbeddedCluster(tmp_path / "data") as cluster:
         with Producer("readers", cluster.nameserver) as producer:
             producer.send(Message("orders", b"one", tag="paid"))
-        source = block("docs/quick-start.md", "pyspark").replace("127.0.0.1:9876", cluster.nameserver)
+        source = block("docs/quick-start.md", "pyspark") + block("docs/spark.md", "pyspark")
+        source = source.replace("127.0.0.1:9876", cluster.nameserver)
         shown = printed(source.replace("./sprocket-data/broker-a", str(tmp_path / "data" / "store")), tmp_path)
     assert re.search(r"paid\s*\|\s*1\|", shown), "of the topic"
     assert re.search(r"\|\s*orders\s*\|", shown), "of the log"
+    assert re.search(r"\|queueId\|queueOffset\|", shown), "of the guide"
 
 
 def test_readers_without_spark(store: GoldenStore, tmp_path: Path) -> None:
