@@ -12,7 +12,7 @@ from starlette.responses import Response
 from sprocketmq.client.admin.offsets import Target
 from sprocketmq.client.errors import ClientError
 from sprocketmq.dashboard.cluster import groups
-from sprocketmq.dashboard.web.forms import BadForm, WebForm
+from sprocketmq.dashboard.web.forms import EVERY_BROKER, BadForm, WebForm
 from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit
@@ -29,8 +29,6 @@ NUMBERS = {
     "retry_max_times": ("tries", "Max retries", 0, 1000), "retry_queue_nums": ("retry_queues", "Retry queues", 1, 64),
 }  # fmt: skip
 FIELDS = (*FLAGS, *NUMBERS)
-#: No broker can have it for a name.
-EVERY_BROKER = "*"
 _ASKED = ("topic", "to", "when", "offset")
 
 Configs = Mapping[str, SubscriptionGroupConfig]

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from sprocketmq.client.errors import ClientError
-from sprocketmq.dashboard.web.forms import BadForm, WebForm
+from sprocketmq.dashboard.pages.topics import PERMS
+from sprocketmq.dashboard.web.forms import EVERY_BROKER, BadForm, WebForm
 from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit
@@ -19,35 +20,50 @@ TYPE = "message.type"
 TYPES = ("", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "MIXED")
 _MOST_QUEUES = 1024
 
+Configs = Mapping[str, TopicConfig]
+
 
 async def new(visit: Visit) -> Response:
-    return await _form(visit, None, TopicConfig(read_queue_nums=8, write_queue_nums=8))
+    return await _form(visit, None, TopicConfig(read_queue_nums=8, write_queue_nums=8), {})
 
 
 async def create(visit: Visit) -> Response:
-    return await _apply(visit, await visit.form(), None)
+    return await _apply(visit, await visit.form(), None, {})
 
 
 async def change(visit: Visit) -> Response:
-    configs = await visit.view.admin.topics.config(visit.path("topic"))
-    return await _form(visit, visit.path("topic"), next(iter(configs.values())))
+    """As it is on the broker that was asked for, else on the first."""
+    configs, broker = await visit.view.admin.topics.config(visit.path("topic")), visit.query("broker")
+    config = configs.get(broker) or next(iter(configs.values()))
+    return await _form(visit, visit.path("topic"), config, configs, chosen=broker if broker in configs else "")
 
 
 async def changed(visit: Visit) -> Response:
-    return await _apply(visit, await visit.form(), visit.path("topic"))
+    topic = visit.path("topic")
+    return await _apply(visit, await visit.form(), topic, await visit.view.admin.topics.config(topic))
 
 
 async def _form(
-    visit: Visit, topic: str | None, config: TopicConfig, wrong: str = "", chosen: str = "", name: str = ""
-) -> Response:
-    brokers = list(await visit.view.masters())
+    visit: Visit, topic: str | None, config: TopicConfig, configs: Configs, wrong: str = "", chosen: str = "",
+    name: str = "",
+) -> Response:  # fmt: skip
     return visit.render(
-        "topic_form.html", 400 if wrong else 200, topic=topic, name=name, config=config, wrong=wrong, types=TYPES,
-        brokers=brokers, chosen=chosen,
+        "topic_form.html", 400 if wrong else 200, topic=topic, name=name, config=config, configs=configs,
+        differ=_differ(configs), every=EVERY_BROKER, perms=PERMS, wrong=wrong, types=TYPES,
+        brokers=list(await visit.view.masters()), chosen=chosen,
     )  # fmt: skip
 
 
-async def _apply(visit: Visit, form: WebForm, topic: str | None) -> Response:
+def _differ(configs: Configs) -> bool:
+    """Whether brokers have different settings, of those that the form has."""
+    return len({_settings(config) for config in configs.values()}) > 1
+
+
+def _settings(config: TopicConfig) -> tuple[object, ...]:
+    return config.write_queue_nums, config.read_queue_nums, config.perm, config.order, config.attributes.get(TYPE)
+
+
+async def _apply(visit: Visit, form: WebForm, topic: str | None, configs: Configs) -> Response:
     """One form makes and changes; what is wrong with it is said above it, with all that was typed."""
     name = topic or form.text("name")
     kind, broker = form.text("type"), form.text("broker")
@@ -56,25 +72,25 @@ async def _apply(visit: Visit, form: WebForm, topic: str | None) -> Response:
         config = _config(form, config.attributes)
         if (fault := topic_fault(visit.view.full_name(name))) is not None:
             raise BadForm(f"Name: {fault}.")
-        where = await _put(visit, name, config, broker, is_new=topic is None)
+        if not broker and _differ(configs):
+            raise BadForm("Broker: the settings differ between brokers; choose one broker, or every broker.")
+        where = await _put(visit, name, config, broker, configs)
     except (BadForm, ClientError) as error:
         visit.refused("topic change" if topic else "topic create", name, error)
-        return await _form(visit, topic, config, str(error), broker, name)
+        return await _form(visit, topic, config, configs, str(error), broker, name)
     visit.changed("topic change" if topic else "topic create", name)
     return visit.see(
         f"/topics/{path_part(name)}", f"Topic {name} was {'changed' if topic else 'created'} on {', '.join(where)}."
     )
 
 
-async def _put(visit: Visit, name: str, config: TopicConfig, broker: str, *, is_new: bool) -> list[str]:
+async def _put(visit: Visit, name: str, config: TopicConfig, broker: str, before: Configs) -> list[str]:
     """On the broker that was chosen; without one, a new topic on all of them, and another where it is."""
-    topics = visit.view.admin.topics
-    before = {} if is_new else await topics.config(name)
     where = []
-    places: list[str | None] = [broker] if broker else [*sorted(before)] or [None]
+    places: list[str | None] = [broker] if broker not in ("", EVERY_BROKER) else [*sorted(before)] or [None]
     for each in places:
-        had_type = any(name == each and TYPE in had.attributes for name, had in before.items())
-        where += await topics.create(
+        had_type = each is not None and each in before and TYPE in before[each].attributes
+        where += await visit.view.admin.topics.create(
             name, queues=config.write_queue_nums, read_queues=config.read_queue_nums, perm=config.perm, broker=each,
             order=config.order, attributes={TYPE: None} if had_type and not config.attributes else config.attributes,
         )  # fmt: skip

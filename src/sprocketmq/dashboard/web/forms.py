@@ -11,6 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 TOKEN = "csrf"
+#: For a field that names a broker: all of them. No broker can have it for a name.
+EVERY_BROKER = "*"
 _MAX_FIELDS = 2000
 #: As many as the largest number has that any field takes.
 _MOST_DIGITS = 19

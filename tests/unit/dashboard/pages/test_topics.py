@@ -14,6 +14,7 @@ from sprocketmq import Message
 from sprocketmq.client.admin.topics import TopicFigures, Topics
 from sprocketmq.client.sync import Producer
 from sprocketmq.client.sync.admin import AdminClient
+from sprocketmq.protocol.bodies.topic import TopicConfig
 
 FIELDS = {"write_queues": "4", "read_queues": "4", "readable": "on", "writable": "on", "type": "", "broker": ""}
 
@@ -41,6 +42,32 @@ def test_a_topic_may_take_messages_of_every_kind_again(site: Site, admin: AdminC
     assert admin.topics.config("kinds")["broker-a"].attributes == {"message.type": "FIFO"}
     site.post("/topics/kinds/change", **FIELDS)
     assert admin.topics.config("kinds")["broker-a"].attributes == {}
+
+
+def test_brokers_that_differ_are_not_made_equal_unasked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for groups: the form shows what each has, and saving changes the broker that was chosen, or all."""
+    configs = {"broker-a": TopicConfig(write_queue_nums=2, read_queue_nums=2, perm=6), "broker-b": TopicConfig(perm=4)}
+    put: list[object] = []
+
+    async def config(_topics: Topics, _topic: str) -> dict[str, TopicConfig]:
+        return configs
+
+    async def create(_topics: Topics, _topic: str, **given: object) -> list[str]:
+        put.append((given["broker"], given["queues"]))
+        return [str(given["broker"])]
+
+    monkeypatch.setattr(Topics, "config", config)
+    monkeypatch.setattr(Topics, "create", create)
+    shown = site.get("/topics/split/change")
+    assert "The settings differ between brokers" in shown
+    assert '<a href="/topics/split/change?broker=broker-b">broker-b</a>' in shown
+    assert 'name="write_queues" inputmode="numeric" required value="2"' in shown
+    other = site.get("/topics/split/change", broker="broker-b")
+    assert 'name="write_queues" inputmode="numeric" required value="16"' in other
+    assert "choose one broker, or every broker" in site.post("/topics/split/change", 400, **FIELDS)
+    assert put == []
+    site.post("/topics/split/change", 404, **(FIELDS | {"broker": "*"}))  # the page of a topic that is not really there
+    assert put == [("broker-a", 4), ("broker-b", 4)]
 
 
 def test_what_is_wrong_is_said_above_the_form(site: Site) -> None:
