@@ -1,7 +1,7 @@
 """`python -m sprocketmq.metrics.probe [PAGE]`: exit 0 when a server on this machine answers /health (or PAGE) with 200.
 
 For health checks of containers, which have no curl. The ports are those of nameserver, broker and controller;
-SPROCKETMQ_PROBE_PORTS names others. One server that answers is enough for /health; /ready is asked of all that live.
+SPROCKETMQ_PROBE_PORTS names others. Where nobody listens there is no server; every one that is there has to answer.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ _SECONDS = 3.0
 
 
 def statuses(page: str, ports: Iterable[int], host: str = "127.0.0.1") -> dict[int, int]:
-    """What the servers that answer say, by port."""
+    """What the servers that are there say, by port: one that hangs has timed out."""
     found = {}
     for port in ports:
         asked = http.client.HTTPConnection(host, port, timeout=_SECONDS)
         try:
             asked.request("GET", page)
             found[port] = asked.getresponse().status
+        except TimeoutError:
+            found[port] = http.client.GATEWAY_TIMEOUT
         except OSError:
             continue
         finally:
