@@ -150,6 +150,7 @@ def test_what_the_console_keeps_is_for_those_who_look_after_the_cluster(tmp_path
             client.cookies.clear()
             site.post("/sign-in", access_key="eve", secret_key="s3cret-word", next="/pipeline")
             assert [client.get(path).status_code for path in (*paths, f"/live{paths[1]}")] == [404, 404, 404]
+            assert "There is no such job" in site.post(f"{paths[1]}/cancel", 404), "nor does she end it"
             for path in ("/pipeline", "/store"):
                 assert not re.search("archive of root|/pipeline/reports/|Verify", site.get(path))
             assert "user create" not in site.get("/access"), "what others did"
