@@ -39,7 +39,9 @@ def python(source: str, folder: Path) -> list[str]:
     if not re.search(r"^def test_", source, re.MULTILINE):
         return [sys.executable, "-c", source]
     (folder / "test_page.py").write_text(source)
-    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page.py"]
+    # What pytest-asyncio says when a project has not chosen this is not the page's.
+    chosen = "asyncio_default_fixture_loop_scope=function"
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", chosen, "test_page.py"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -21,7 +21,7 @@ _STOP_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class CommandJob:
     """The work `sprocket ARGUMENTS`. Secrets go by its environment: others of the machine see its command line."""
 
     arguments: Sequence[str]

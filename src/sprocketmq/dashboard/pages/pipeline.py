@@ -17,7 +17,7 @@ from starlette.responses import FileResponse, Response
 from sprocketmq import job_records
 from sprocketmq.dashboard.cluster import topics
 from sprocketmq.dashboard.jobs.job import Job, JobRefused
-from sprocketmq.dashboard.jobs.processes import Command
+from sprocketmq.dashboard.jobs.processes import CommandJob
 from sprocketmq.dashboard.pages.jobs import jobs_of
 from sprocketmq.dashboard.web.forms import BadForm, WebForm
 from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
@@ -88,7 +88,7 @@ async def _started(visit: Visit, form: WebForm, kind: str) -> Job:
     arguments = ["pipeline", kind, target, "--json", *await _source(visit, form)]
     arguments += [f"--group={group}" for group in groups]
     job = Job(kind, f"{kind} {name}", ("/pipeline", "Pipeline"), target, visit.account)
-    return visit.console.jobs.start(job, Command(arguments, _environment(visit)))
+    return visit.console.jobs.start(job, CommandJob(arguments, _environment(visit)))
 
 
 def _environment(visit: Visit) -> dict[str, str]:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from sprocketmq.dashboard.cluster.brokers import BrokerView, brokers, number
 from sprocketmq.dashboard.jobs.job import Job
-from sprocketmq.dashboard.jobs.processes import Command
+from sprocketmq.dashboard.jobs.processes import CommandJob
 from sprocketmq.dashboard.pages.jobs import jobs_of
 from sprocketmq.dashboard.web.page_guard import Handler, PageNotThere
 from sprocketmq.dashboard.web.visit import ReadOnly, Visit
@@ -78,7 +78,7 @@ async def verify(visit: Visit) -> Response:
     store = stores[int(number_)]
     job = visit.console.jobs.start(
         Job(VERIFY, f"verify {store}", ("/store", "Store"), str(store), visit.account),
-        Command(["store", "verify", str(store), "--json", "--progress"]),
+        CommandJob(["store", "verify", str(store), "--json", "--progress"]),
     )
     visit.changed("store verify", str(store))
     return visit.see(f"/jobs/{job.name}")

@@ -9,12 +9,12 @@ import pytest
 from tests.unit.remoting.wire import until
 
 from sprocketmq.dashboard.jobs.job import Job, JobRefused, Jobs
-from sprocketmq.dashboard.jobs.processes import Command, hear
+from sprocketmq.dashboard.jobs.processes import CommandJob, hear
 
 
 async def test_a_job_runs_a_command_of_ours_and_keeps_what_it_told() -> None:
     jobs = Jobs()
-    job = jobs.start(Job("filter", "Try a filter"), Command(["version"]))
+    job = jobs.start(Job("filter", "Try a filter"), CommandJob(["version"]))
     assert job.is_running
     async with asyncio.timeout(60):
         await jobs.wait(job)
@@ -27,7 +27,7 @@ async def test_a_job_runs_a_command_of_ours_and_keeps_what_it_told() -> None:
 
 async def test_one_that_fails_keeps_its_last_words() -> None:
     jobs = Jobs()
-    job = jobs.start(Job("store", "Nothing"), Command(["store", "verify", "/nowhere/at/all"]))
+    job = jobs.start(Job("store", "Nothing"), CommandJob(["store", "verify", "/nowhere/at/all"]))
     async with asyncio.timeout(60):
         await jobs.wait(job)
     assert job.state == "failed"
@@ -36,7 +36,7 @@ async def test_one_that_fails_keeps_its_last_words() -> None:
 
 async def test_one_of_a_kind_at_a_time_and_none_outlives_the_console() -> None:
     jobs = Jobs()
-    serve = Command(["nameserver", "--port", "0"])
+    serve = CommandJob(["nameserver", "--port", "0"])
     job = jobs.start(Job("serve", "Serve"), serve)
     with pytest.raises(JobRefused):
         jobs.start(Job("serve", "Serve"), serve)
@@ -47,7 +47,7 @@ async def test_one_of_a_kind_at_a_time_and_none_outlives_the_console() -> None:
 
 async def test_a_process_ends_with_the_job_that_is_canceled() -> None:
     jobs = Jobs()
-    job = jobs.start(Job("serve", "Serve"), Command(["nameserver", "--port", "0"]))
+    job = jobs.start(Job("serve", "Serve"), CommandJob(["nameserver", "--port", "0"]))
     async with asyncio.timeout(60):
         await until(lambda: "nameserver started" in " ".join(job.log))
         await jobs.cancel(job)
@@ -56,7 +56,7 @@ async def test_a_process_ends_with_the_job_that_is_canceled() -> None:
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection("127.0.0.1", int(job.log[-1].rpartition(":")[2]))
     await jobs.cancel(job)
-    assert jobs.start(Job("serve", "Serve"), Command(["version"])).is_running, "there is room for the next"
+    assert jobs.start(Job("serve", "Serve"), CommandJob(["version"])).is_running, "there is room for the next"
     await jobs.stop()
 
 

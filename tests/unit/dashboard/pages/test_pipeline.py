@@ -17,7 +17,7 @@ from sprocketmq.dashboard.app import make_app
 from sprocketmq.dashboard.config import ConsoleConfig
 from sprocketmq.dashboard.console import Console
 from sprocketmq.dashboard.jobs.job import Job, Jobs
-from sprocketmq.dashboard.jobs.processes import Command
+from sprocketmq.dashboard.jobs.processes import CommandJob
 from sprocketmq.job_records import ENVIRONMENT, recorded
 from sprocketmq.testing import EmbeddedCluster
 
@@ -75,12 +75,12 @@ def test_what_cannot_be_started(ran: Site, fields: dict[str, str], said: str) ->
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[Command]:
+def started(monkeypatch: pytest.MonkeyPatch) -> list[CommandJob]:
     """What was started."""
-    given: list[Command] = []
+    given: list[CommandJob] = []
     start = Jobs.start
 
-    def noted(jobs: Jobs, job: Job, work: Command) -> Job:
+    def noted(jobs: Jobs, job: Job, work: CommandJob) -> Job:
         given.append(work)
         return start(jobs, job, work)
 
@@ -96,7 +96,7 @@ def topics(admin: AdminClient) -> tuple[str, str]:
 
 
 def test_a_job_gets_what_the_form_said(
-    ran: Site, tmp_path: Path, topics: tuple[str, str], started: list[Command]
+    ran: Site, tmp_path: Path, topics: tuple[str, str], started: list[CommandJob]
 ) -> None:
     fields = {"kind": "report", "name": "today", "topics": " ".join(topics), "groups": "billing", "source": ""}
     ran.post("/pipeline", **fields)
@@ -111,7 +111,7 @@ def test_a_job_gets_what_the_form_said(
 
 
 def test_a_job_asks_with_the_keys_of_who_starts_it(
-    console_cluster: EmbeddedCluster, tmp_path: Path, topics: tuple[str, str], started: list[Command]
+    console_cluster: EmbeddedCluster, tmp_path: Path, topics: tuple[str, str], started: list[CommandJob]
 ) -> None:
     """In its environment: others of the machine see its command line."""
     options = ClientOptions.of(console_cluster.nameserver, credentials=Credentials("ada", "of-ada"))
@@ -129,7 +129,7 @@ def test_a_job_asks_with_the_keys_of_who_starts_it(
 
 
 def test_no_topic_means_all_that_are_not_the_brokers_own(
-    ran: Site, topics: tuple[str, str], started: list[Command]
+    ran: Site, topics: tuple[str, str], started: list[CommandJob]
 ) -> None:
     ran.post("/pipeline", kind="archive", name="all")
     (work,) = started
