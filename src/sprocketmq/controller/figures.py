@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
+from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.metrics.errors import errors_logged
-from sprocketmq.metrics.exposition import COUNTER, GAUGE, Metric, exposition
+from sprocketmq.metrics.exposition import COUNTER, GAUGE, HISTOGRAM, Metric, exposition
+from sprocketmq.remoting.answer_times import BOUNDS_MS, UNKNOWN
 
 if TYPE_CHECKING:
     from sprocketmq.controller.server import Controller
 
 #: RocketMQ's numbers of a controller's role.
 _FOLLOWER, _LEADER = 1, 3
+_BOUNDS_US = tuple(1000 * bound for bound in BOUNDS_MS)
 
 
 def figures(controller: Controller) -> str:
     """One scrape."""
     node = {"node_type": "controller", "node_id": controller.member.member_id}
-    return exposition([lambda: _server(controller), lambda: _sets(controller)], node)
+    parts = (_server, _requests, _sets)
+    return exposition([partial(part, controller) for part in parts], node)
 
 
 def _server(controller: Controller) -> Iterator[Metric]:
@@ -37,6 +43,26 @@ def _server(controller: Controller) -> Iterator[Metric]:
     failures = Metric("sprocketmq_controller_engine_failures_total", COUNTER, "Changes that the engine failed.")
     yield failures.add(controller.sets.failures)
     yield errors_logged()
+
+
+def _requests(controller: Controller) -> Iterator[Metric]:
+    """What brokers and administrators ask, by the names that RocketMQ's controller has for it."""
+    total = Metric("rocketmq_controller_request_total", COUNTER, "Requests answered, by what came of them.")
+    latency = Metric("rocketmq_controller_request_latency", HISTOGRAM, "Microseconds from a request to its answer.")
+    asked: Counter[tuple[str, str]] = Counter()
+    took: dict[str, tuple[list[int], float]] = {}
+    for kind in controller.answer_times.kinds.values():
+        if kind.code == UNKNOWN:
+            continue
+        name = f"CONTROLLER_{RequestCode(kind.code).name.removeprefix('CONTROLLER_')}"
+        asked[name, "success" if kind.response == ResponseCode.SUCCESS else "failed"] += sum(kind.counts)
+        counts, microseconds = took.get(name, ([0] * len(kind.counts), 0.0))
+        took[name] = [*map(sum, zip(counts, kind.counts, strict=True))], microseconds + kind.total_ns / 1e3
+    for (name, status), count in asked.items():
+        total.add(count, request_type=name, request_handle_status=status)
+    for name, (counts, microseconds) in took.items():
+        latency.add_histogram(_BOUNDS_US, counts, microseconds, request_type=name)
+    yield from (total, latency)
 
 
 def _sets(controller: Controller) -> Iterator[Metric]:

@@ -35,6 +35,7 @@ from sprocketmq.protocol.controller_fields import LeaseFields
 from sprocketmq.protocol.headers.controller import GetMetaDataResponseHeader
 from sprocketmq.protocol.headers.nameserver import BrokerHeartbeatRequestHeader
 from sprocketmq.remoting import Connection, ProcessorTable, RemotingClient, RemotingServer
+from sprocketmq.remoting.answer_times import AnswerTimes
 from sprocketmq.remoting.body_limits import limit_bodies
 from sprocketmq.remoting.peer import format_address, parse_address
 from sprocketmq.remoting.running_settings import RunningSettings
@@ -95,6 +96,10 @@ class Controller:
     @property
     def address(self) -> str:
         return self._server.address
+
+    @property
+    def answer_times(self) -> AnswerTimes:
+        return self._table.times
 
     @property
     def member(self) -> Member:

@@ -406,6 +406,9 @@ async def test_figures(controller: Controller, call: Caller) -> None:
     labels = f'{node},cluster="c",broker_set="a"'
     assert f"rocketmq_controller_role{{{node}}} 3\n" in page
     assert f'rocketmq_controller_election_total{{{node},election_result="new_master_elected"}} 1\n' in page
+    registered = f'{node},request_type="CONTROLLER_REGISTER_BROKER"'
+    assert f'rocketmq_controller_request_total{{{registered},request_handle_status="success"}} 2\n' in page
+    assert f"rocketmq_controller_request_latency_count{{{registered}}} 2\n" in page
     assert f"sprocketmq_controller_in_sync_replicas{{{labels}}} 2\n" in page
     assert f"sprocketmq_controller_has_master{{{labels}}} 1\n" in page
     assert controller.unready() == []
