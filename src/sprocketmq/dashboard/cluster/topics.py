@@ -19,6 +19,8 @@ _NAMES_S = 5.0
 _FIGURES_S = 1.5
 _SOON_S = 0.1
 _MOST_S = 120.0
+#: So few that pages which come meanwhile hardly wait for it.
+_COUNTED_AT_ONCE = 4
 
 
 async def names(view: ClusterView) -> dict[Kind, list[str]]:
@@ -85,5 +87,5 @@ async def _count(view: ClusterView, kind: Kind) -> None:
     counts.begin(found)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_MOST_S):
-            await view.each(found, one)
+            await view.each(found, one, _COUNTED_AT_ONCE)
     counts.end()

@@ -80,9 +80,11 @@ class ClusterView:
                 self._producer = await Producer("sprocket-console", self.options).start()
         return self._producer
 
-    async def each(self, names: Iterable[str], ask: Callable[[str], Awaitable[T]]) -> dict[str, T | SprocketError]:
+    async def each(
+        self, names: Iterable[str], ask: Callable[[str], Awaitable[T]], at_once: int = _AT_ONCE
+    ) -> dict[str, T | SprocketError]:
         """The answer for each name, or why there is none; a few at a time."""
-        few = asyncio.Semaphore(_AT_ONCE)
+        few = asyncio.Semaphore(at_once)
 
         async def one(name: str) -> T | SprocketError:
             async with few:
