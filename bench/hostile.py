@@ -20,6 +20,7 @@ from tests.fault.strangers.attacks import ATTACKS, HealthyClient
 from tests.fault.strangers.besieged import MIB, besieged_broker
 from tests.fault.strangers.stranger import FRIEND, Stranger
 
+from sprocketmq.certificates import make_authority
 from sprocketmq.remoting.loop import run
 
 SECONDS = 10.0
@@ -31,6 +32,16 @@ ACCOUNTS = {
     "initAuthenticationUser": f'{{"username":"{ROOT[0]}","password":"{ROOT[1]}"}}',
     "innerClientAuthenticationCredentials": '{"accessKey":"app","secretKey":"app-secret"}',
 }
+
+
+def settings_for(attack: str, folder: Path) -> dict[str, str]:
+    """What a broker needs so that it can be attacked so."""
+    if attack == "wrong signatures":
+        return ACCOUNTS
+    if attack == "handshakes":
+        own = make_authority("bench", days=1).write(folder, "own")
+        return {"tls.server.certPath": str(own.cert), "tls.server.keyPath": str(own.key)}
+    return {}
 
 
 async def measure(port: int, seconds: float, attack: str | None = None) -> HealthyClient:
@@ -61,9 +72,9 @@ async def _measured(client: HealthyClient, seconds: float) -> None:
 async def under(name: str, seconds: float) -> float:
     """Quiet and attacked on a broker of its own; the ratio of their p99."""
     with tempfile.TemporaryDirectory() as folder:
-        accounts = ACCOUNTS if name == "wrong signatures" else {}
-        Stranger.keys = {FRIEND: ROOT} if accounts else {}
-        async with besieged_broker(Path(folder), memory=512 * MIB, files=None, **accounts) as broker:
+        settings = settings_for(name, Path(folder))
+        Stranger.keys = {FRIEND: ROOT} if settings is ACCOUNTS else {}
+        async with besieged_broker(Path(folder), memory=512 * MIB, files=None, **settings) as broker:
             quiet = await measure(broker.port, seconds / 2)
             attacked = await measure(broker.port, seconds, name)
             peak = broker.resident_mib()

@@ -63,6 +63,7 @@ class Connection(Traffic, asyncio.Protocol):
         #: Who the peer is by a certificate that was verified; accounts may take it as an identity.
         self.certificate_name: str | None = None
         self._handshake_since: float | None = None
+        self._tls: TlsTransport | None = None
 
     # -- what owners use ------------------------------------------------------------------------------------------
 
@@ -210,6 +211,8 @@ class Connection(Traffic, asyncio.Protocol):
         if self._decoder.passed_limit:
             self._registry.refused[self._decoder.passed_limit] += 1
         self.release()
+        if self._tls is not None and not self.is_known:
+            self.cost_ns += self._tls.handshake_ns
         self._charge()
         if self._resting is not None:
             self._resting.cancel()
@@ -250,7 +253,27 @@ class Connection(Traffic, asyncio.Protocol):
     ) -> None:
         """Shake hands, as the one who calls `server_name` or as the one who is called; `data` was read already."""
         self.begin_handshake()
-        TlsTransport(context, self._transport, self, on_open, server_name=server_name).begin(data)
+        wait = None if self.is_caller else self._await_tls
+        self._tls = TlsTransport(context, self._transport, self, on_open, server_name=server_name, wait=wait)
+        self._tls.begin(data)
+
+    def _await_tls(self, go_on: Callable[[], object], cost_ns: int = 0) -> None:
+        """Go on with TLS in a later turn, when the address has earned this and what others of it have cost."""
+        if self.closed:
+            return
+        now, costs = self._loop.time(), self._registry.costs
+        if cost_ns:
+            costs.charge(self.peer.host, cost_ns, now)
+        self.stop_reading()
+        if (seconds := costs.rest_of(self.peer.host, now)) > 0:
+            costs.rests += 1
+            self._loop.call_later(seconds, self._await_tls, go_on)
+        else:
+            self._registry.held.turns.wait(lambda: self._go_on_with_tls(go_on))
+
+    def _go_on_with_tls(self, go_on: Callable[[], object]) -> None:
+        self.go_on_reading()
+        go_on()
 
     def end_handshake(self, transport: asyncio.Transport, certificate_name: str | None) -> None:
         """From here on it talks through `transport`."""

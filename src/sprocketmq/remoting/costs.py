@@ -8,11 +8,12 @@ beside a server's purpose, or far beyond what clients need, is charged to the ad
     large frames       that end in a refusal, or never: their bytes
     one too many       whatever is refused because a limit is met (`TooMany`): a price
     damage             what is no frame, or no request: the same
+    TLS                a handshake that no request follows; records that bring no frames: what they take
 
 Sends and pulls that are served are never charged, however many they are, and neither are small requests that are
 refused for another reason, nor large ones that the server would take from nobody now, say for its disk is full. An
 address has a part of the loop's time for such things, and some time's worth at once. When that is used up, those of its
-connections that are charged rest until it is earned again; the others go on, but for large frames.
+connections that are charged rest until it is earned again; the others go on, but for large frames and handshakes.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 import struct
 import sys
 import time
@@ -191,6 +192,26 @@ async def connections(port: int) -> None:
     await _many(port, 500, idle)
 
 
+async def handshakes(port: int) -> None:
+    """TLS is begun, has a server sign its answer, and is given up; as fast as it goes."""
+
+    hello = client_hello()
+
+    async def begin(peer: Stranger) -> None:
+        peer.writer.write(hello)
+        await peer.reader.read(1)
+
+    await _many(port, 40, begin, pause=0.0)
+
+
+def client_hello() -> bytes:
+    out = ssl.MemoryBIO()
+    talk = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), out, server_hostname="localhost")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        talk.do_handshake()
+    return out.read()
+
+
 async def hostile_frames(port: int) -> None:
     """Frames that no good client sends, without end."""
     codes = sorted(code.value for code in RequestCode)
@@ -209,10 +230,11 @@ ATTACKS: dict[str, Attack] = {
     "locks": locks,
     "wrong signatures": wrong_signatures,
     "connections": connections,
+    "handshakes": handshakes,
 }
 
 
-async def _many(port: int, number: int, act: Callable[[Stranger], Awaitable[object]]) -> None:
+async def _many(port: int, number: int, act: Callable[[Stranger], Awaitable[object]], pause: float = 0.5) -> None:
     async def again() -> None:
         while True:
             with contextlib.suppress(OSError, AssertionError, FrameError, TimeoutError):
@@ -221,7 +243,7 @@ async def _many(port: int, number: int, act: Callable[[Stranger], Awaitable[obje
                     await act(peer)
                 finally:
                     peer.close()
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(pause)
 
     async with asyncio.TaskGroup() as tasks:
         for _ in range(number):

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.certificates import Certificates
 from tests.fault.strangers.attacks import ATTACKS, Attack, HealthyClient, connections, pull_fields, send_fields
 from tests.fault.strangers.besieged import MIB, besieged_broker
 from tests.fault.strangers.stranger import FRIEND, STRANGER, Stranger, strangers
@@ -44,8 +45,8 @@ async def under_attack(attack: Attack, port: int) -> AsyncIterator[HealthyClient
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-async def test_a_broker_lives_on_512_mib(tmp_path: Path, name: str) -> None:
-    async with besieged_broker(tmp_path, memory=MEMORY) as broker:
+async def test_a_broker_lives_on_512_mib(tmp_path: Path, certificates: Certificates, name: str) -> None:
+    async with besieged_broker(tmp_path, memory=MEMORY, files=None, **certificates.server_keys()) as broker:
         async with under_attack(ATTACKS[name], broker.port) as client:
             await client.answered(ANSWERS)
             assert client.refused == 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.certificates import Certificates
-from tests.fault.strangers.attacks import HealthyClient, hostile_frames, unfinished_frames
+from tests.fault.strangers.attacks import HealthyClient, client_hello, hostile_frames, unfinished_frames
 from tests.fault.strangers.besieged import MIB, Besieged, besieged, besieged_broker, besieged_server
 from tests.fault.strangers.stranger import FRIEND, PATIENCE, STRANGER, strangers
 from tests.peers.process import free_port
@@ -91,14 +90,6 @@ def has_held(server: Besieged) -> None:
     assert "MemoryError" not in log
     assert "Too many open files" not in log
     assert "request failed" not in log
-
-
-def client_hello() -> bytes:
-    out = ssl.MemoryBIO()
-    talk = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), out, server_hostname="localhost")
-    with contextlib.suppress(ssl.SSLWantReadError):
-        talk.do_handshake()
-    return out.read()
 
 
 HALF_HELLO = b"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03" + bytes(16_000)

@@ -7,6 +7,10 @@ kept twice: what the peer has not read lies in the transport below, with the bou
 A record is decrypted when it is whole, all that came in one read are handed up together, and what is written in one go
 leaves in one write. There is no renegotiation (TLS 1.3 has none, and for 1.2 it is off), so that reads never wait for
 writes nor the other way round.
+
+To shake hands takes a server more time than most requests, and so do records that bring no frame: new keys, as often as
+a peer likes, ten thousand in one read. So both wait for a turn of the loop, and are charged to the address that they
+came from (costs.py), a handshake when no request has followed it.
 """
 
 from __future__ import annotations
@@ -14,24 +18,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
+import time
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from sprocketmq.remoting.tls.names import reason_of
 
 #: A record holds at most so much.
 _RECORD = 16 * 1024
+#: What is decrypted between two looks at the clock: the smallest records that fit into it take a few milliseconds.
+_PIECE = 4 * 1024
+#: What takes longer, and is next to no frame, waits for a turn: several times what a piece of a large frame takes.
+SHARE_NS = 150_000
+
+
+class AwaitTurn(Protocol):
+    """Calls `go_on` in a later turn of the loop, when the peer has earned `cost_ns`."""
+
+    def __call__(self, go_on: Callable[[], object], cost_ns: int = 0) -> None: ...
 
 
 class TlsTransport(asyncio.Transport, asyncio.Protocol):
     """The protocol of the transport below, and the transport of the connection above.
 
     `on_open` is called when the handshake is done, with what went wrong or None; the connection gets data afterwards.
+    `wait` is for peers that are not trusted; without it nothing waits.
     """
 
     def __init__(
         self, context: ssl.SSLContext, below: asyncio.Transport, protocol: asyncio.Protocol,
-        on_open: OnOpen, *, server_name: str | None = None,
+        on_open: OnOpen, *, server_name: str | None = None, wait: AwaitTurn | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -44,27 +60,66 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._on_open: OnOpen | None = on_open
         self._closing = False
         self._failure: Exception | None = None
+        #: What the handshake has taken on this side.
+        self.handshake_ns = 0
+        self._wait = wait
+        self._waits = False
+        self._waiting = b""  # what was read and has not been looked at
 
     def begin(self, data: bytes = b"") -> None:
         """Take the place of the transport's protocol; `data` was read before."""
         self._below.set_protocol(self)
-        self.data_received(data)
+        if self._wait is None:
+            self.data_received(data)
+        else:
+            self._waiting = data
+            self._put_off()
 
     # -- from below -----------------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
         if self._closing:
             return
-        self._incoming.write(data)
-        if self._on_open is not None and not self._shake_hands():
+        if self._waits:  # a loop may deliver one more read after the pause
+            self._waiting += data
             return
-        plain, has_ended = self._decrypt()
-        if plain:
-            self._protocol.data_received(plain)
-        if self._outgoing.pending:  # answers of TLS itself, such as new keys
+        parts: list[bytes] = []
+        has_ended, at = self._take(data[:_PIECE], parts), _PIECE
+        while at < len(data) and not (has_ended or self._closing or self._waits):
+            has_ended = self._take(data[at : at + _PIECE], parts)
+            at += _PIECE
+        self._waiting = data[at:]
+        if parts:
+            self._protocol.data_received(b"".join(parts))
+        if self._outgoing.pending and not self._below.is_closing():  # answers of TLS itself, such as new keys
             self._below.write(self._outgoing.read())
         if has_ended:
             self.close()
+
+    def _take(self, piece: bytes, parts: list[bytes]) -> bool:
+        """Add the frames of it to `parts`; whether the peer has said that it ends."""
+        before, is_open, has_ended = len(parts), self._on_open is None, False
+        began = time.perf_counter_ns()
+        self._incoming.write(piece)
+        if is_open or self._shake_hands():
+            has_ended = self._decrypt(parts)
+        took = time.perf_counter_ns() - began
+        if not is_open:
+            self.handshake_ns += took
+        elif took > SHARE_NS and self._wait is not None and 3 * sum(map(len, parts[before:])) < len(piece):
+            self._put_off(took)
+        return has_ended
+
+    def _put_off(self, cost_ns: int = 0) -> None:
+        assert self._wait is not None
+        self._waits = True
+        self._wait(self._go_on, cost_ns)
+
+    def _go_on(self) -> None:
+        self._waits = False
+        data, self._waiting = self._waiting, b""
+        if data:
+            self.data_received(data)
 
     def eof_received(self) -> None:
         return  # the transport closes itself
@@ -101,22 +156,18 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         if callback is not None:
             callback(self, failure)
 
-    def _decrypt(self) -> tuple[bytes, bool]:
-        """What can be read, and whether the peer has said that it ends."""
-        parts: list[bytes] = []
+    def _decrypt(self, parts: list[bytes]) -> bool:
+        """Add what can be read to `parts`; whether the peer has said that it ends."""
         try:
-            while True:
-                parts.append(self.tls.read(_RECORD))
-                if not parts[-1]:
-                    return b"".join(parts), True
+            while data := self.tls.read(_RECORD):
+                parts.append(data)
                 if not self._incoming.pending and not self.tls.pending():  # cheaper than to be told so by an exception
-                    break
+                    return False
         except ssl.SSLWantReadError:
-            pass
+            return False
         except ssl.SSLError as error:  # an alert, or what came is not TLS any more
             self._failure = ConnectionResetError(reason_of(error))
-            return b"".join(parts), True
-        return b"".join(parts) if len(parts) != 1 else parts[0], False
+        return True
 
     # -- from above -----------------------------------------------------------------------------------------------
 
