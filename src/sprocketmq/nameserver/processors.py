@@ -93,6 +93,7 @@ class RouteProcessors:
             filter_servers=body.filter_server_list,
             session=connection,
         )
+        self._refuse_other(connection, coming.address, (coming.name, coming.broker_id))
         registered = self._routes.register(
             checked(coming, connection.peer),
             delete_absent=self._settings.current.delete_topic_with_broker_registration,
@@ -118,12 +119,17 @@ class RouteProcessors:
             log_gone(live, "unregistered")
         return request.reply()
 
-    def _refuse_other(self, connection: Connection, address: str) -> None:
-        """A broker takes back what it registered itself, over that connection or another one from its machine."""
+    def _refuse_other(self, connection: Connection, address: str, again: tuple[str, int] | None = None) -> None:
+        """A broker takes back what it registered itself, over that connection or another one from its machine.
+
+        To register an address under another name or id takes the old record back as well; `again` is what it says now.
+        """
         for live in self._routes.at(address):
             session = live.session
+            if (live.name, live.broker_id) == again:
+                continue
             if isinstance(session, Connection) and session.peer.host != connection.peer.host:
-                events.warning("not unregistered", address=address, by=session.peer, peer=connection.peer)
+                events.warning("not taken back", address=address, by=session.peer, peer=connection.peer)
                 raise RequestRefused(ResponseCode.NO_PERMISSION, f"{address} was registered from another machine")
 
     def connection_closed(self, connection: Connection) -> None:

@@ -170,11 +170,15 @@ class RouteTable:
     # -- inside -----------------------------------------------------------------------------------------------------
 
     def _is_outdated(self, group: BrokerGroup, coming: BrokerRegistration) -> bool:
-        """Another address holds this id with a higher state version: that one is the newer master."""
+        """Another address holds this id with a higher state version: that one is the newer master.
+
+        With the same version or a higher one it takes the place, as a new master must whose predecessor hangs. A name
+        is one broker's whatever cluster it says it is of, so the record is looked up under the group's.
+        """
         address = group.addresses.get(coming.broker_id)
         if address is None or address == coming.address:
             return False
-        live = self._live.get((coming.cluster, address))
+        live = self._live.get((group.cluster, address))
         if live is None or live.data_version.state_version <= coming.topics.data_version.state_version:
             if live is not None:
                 events.warning("broker displaced", broker=coming.name, address=address, by=coming.address)

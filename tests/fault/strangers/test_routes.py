@@ -70,6 +70,38 @@ async def test_a_real_broker_is_unregistered_by_nobody_else(tmp_path: Path) -> N
         assert await addresses(stranger) == []
 
 
+async def test_nor_by_another_broker_that_claims_its_address(tmp_path: Path) -> None:
+    """Under another name or id the record that was there would go."""
+    both = f"{FRIEND}, 127.0.0.3"
+    async with (
+        nameserver_among_strangers(tmp_path, brokerAllowFrom=both) as nameserver,
+        strangers(nameserver.port, FRIEND, "127.0.0.3") as (friend, neighbour),
+    ):
+        await register(friend)
+        for claim in ({"brokerName": "broker-b"}, {"brokerId": 5}, {"brokerName": "broker-b", "clusterName": "C"}):
+            assert (await register(neighbour, REAL, 1 << 40, **claim)).code == ResponseCode.NO_PERMISSION, claim
+            assert await addresses(friend) == [REAL]
+        assert (await register(friend, REAL, brokerId=1)).code == 0, "its own id may change: that is a failover"
+        (live,) = nameserver.routes.at(REAL)
+        assert live.broker_id == 1
+
+
+async def test_a_failover_takes_the_place_and_a_fenced_master_does_not(tmp_path: Path) -> None:
+    """Whoever may register may take over a name and id: so does a new master while its predecessor hangs."""
+    both = f"{FRIEND}, 127.0.0.3"
+    new = "10.0.0.2:10911"
+    async with (
+        nameserver_among_strangers(tmp_path, brokerAllowFrom=both) as nameserver,
+        strangers(nameserver.port, FRIEND, "127.0.0.3") as (old_master, new_master),
+    ):
+        await register(old_master, REAL, 1)
+        await register(new_master, new, 2)
+        assert await addresses(old_master) == [new]
+        for cluster in ("DefaultCluster", "another"):
+            await register(old_master, REAL, 1, clusterName=cluster)
+            assert await addresses(old_master) == [new], cluster
+
+
 async def test_nothing_that_makes_a_route_is_taken_from_a_stranger(tmp_path: Path) -> None:
     queue = QueueData(broker_name="broker-a", read_queue_nums=1, write_queue_nums=1, perm=6, topic_sys_flag=0)
     route = codec.encode(TopicRouteData(queue_datas=(queue,), broker_datas=()))
