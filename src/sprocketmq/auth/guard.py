@@ -169,11 +169,13 @@ class Guard(Authority):
         raise refused
 
     def check_claimed(self, connection: Any, request: Command) -> bool | Checks:
-        """A code that needs no signature: the access key is believed."""
+        """A code that needs no signature: the access key is believed, for this request."""
         connection.session = None
         if request.code in self._no_decision:
+            connection.session = Session(self, b"", None, None, "", may_all=True).for_one_request()
             return True
-        session = self.realm.claimed(self, connection, (request.ext_fields or {}).get("AccessKey", ""))
+        session: Session = self.realm.claimed(self, connection, (request.ext_fields or {}).get("AccessKey", ""))
+        connection.session = session.for_one_request()  # handlers ask for the topic that they find
         return session.may_all or self.ask(session, request)
 
     def decide(self, found: SignedFields, session: Session, request: Command) -> bool | Checks:

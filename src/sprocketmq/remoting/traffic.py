@@ -167,7 +167,7 @@ class Traffic:
 
     def _meet(self, commands: list[Command]) -> None:
         if self._table.authority is not None:
-            self.is_known = self.session is not None
+            self.is_known = self.session is not None and self.session.is_proven
         else:
             codes = self._table.codes()
             self.is_known = any(command.code in codes for command in commands)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import pytest_asyncio
@@ -33,17 +35,23 @@ BODY_AT = 88
 REFUSED = int(ResponseCode.NO_PERMISSION)
 
 
-@pytest_asyncio.fixture
-async def guarded(tmp_path: Path) -> AsyncIterator[Broker]:
+@asynccontextmanager
+async def guarding(folder: Path, **more: Any) -> AsyncIterator[Broker]:
     """`app` may use the topic `my` and the group `myg`."""
     broker = make_broker(
-        tmp_path / "store", FakeClock(), authenticationEnabled="true", authorizationEnabled="true",
-        initAuthenticationUser='{"username":"root","password":"root-secret"}',
+        folder / "store", FakeClock(), authenticationEnabled="true", authorizationEnabled="true",
+        initAuthenticationUser='{"username":"root","password":"root-secret"}', **more,
     )  # fmt: skip
     await broker.start()
     give(broker, "app", "Topic:my", "Group:myg")
     yield broker
     await broker.stop()
+
+
+@pytest_asyncio.fixture
+async def guarded(tmp_path: Path) -> AsyncIterator[Broker]:
+    async with guarding(tmp_path) as broker:
+        yield broker
 
 
 def signed(code: int, fields: dict[str, str], body: bytes = b"", keys: tuple[str, str] = APP, **more: Any) -> Command:
@@ -102,6 +110,36 @@ async def test_nobody_reads_the_log_by_a_record_of_its_own_making(guarded: Broke
     for keys, code in ((APP, ResponseCode.SYSTEM_ERROR), (ROOT, ResponseCode.SUCCESS)):
         look = {"offset": str(inside), RAW_VIEW: "true"}  # as a slave asks, which compares logs
         assert await told(guarded, signed(RequestCode.VIEW_MESSAGE_BY_ID, look, b"", keys)) == code
+
+
+@pytest.mark.parametrize("policies", [True, False])
+async def test_a_code_without_signatures_is_judged_by_the_stored_topic(tmp_path: Path, policies: bool) -> None:
+    """`authenticationWhitelist` has a name believed; it shows nobody what he may not see, and nobody the log."""
+    white = {"authenticationWhitelist": "33", "authorizationWhitelist": "" if policies else "33"}
+    async with guarding(tmp_path, **white) as broker:
+        assert await told(broker, send("theirs", ROOT)) == 0
+        entry = broker.store.reader.entry("theirs", 0, 0)
+        assert entry is not None
+        for name, may in (("app", not policies), ("root", True), ("nobody", not policies)):
+            look = {"offset": str(entry.commit_offset), "AccessKey": name}
+            view = Command(RequestCode.VIEW_MESSAGE_BY_ID, ext_fields=look)
+            assert await told(broker, view) == (0 if may else REFUSED)
+            with patch.object(broker.store.reader, "message_at", lambda _offset: None):
+                raw = Command(RequestCode.VIEW_MESSAGE_BY_ID, ext_fields={**look, RAW_VIEW: "true"})
+                assert await told(broker, raw) in (REFUSED, ResponseCode.SYSTEM_ERROR), "the log was looked at"
+
+
+async def test_a_name_that_was_believed_once_is_not_believed_again(tmp_path: Path) -> None:
+    async with guarding(tmp_path, authenticationWhitelist="33") as broker:
+        assert await told(broker, send("my", ROOT)) == 0
+        view = Command(RequestCode.VIEW_MESSAGE_BY_ID, ext_fields={"offset": "0", "AccessKey": "root"})
+        peer = await BarePeer.connect(broker.port)
+        for request, code in ((view, 0), (send("theirs", ("root", "wrong")), REFUSED), (send("theirs", ROOT), 0)):
+            await peer.write_bytes(encode_frame(request))
+            answer = await peer.read()
+            assert answer is not None
+            assert answer.code == code
+        peer.close()
 
 
 async def test_a_message_that_rests_is_of_the_topic_where_it_goes(guarded: Broker) -> None:

@@ -66,7 +66,8 @@ class Audit:
     def _around(self, handler: Handler) -> Handler:
         def watched(connection: Connection, request: Command) -> Reply:
             old = self._look(request)
-            who = connection.session.name if connection.session is not None else "-"
+            session = connection.session
+            who = session.name if session is not None and session.is_proven else "-"
 
             def tell(reply: Reply) -> None:
                 self._tell(connection, request, who, _ending(reply), old)

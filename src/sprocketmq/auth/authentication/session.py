@@ -13,6 +13,8 @@ from sprocketmq.auth.authentication.signed_fields import SigningKey
 
 #: So many different things one connection is remembered to have been allowed; then it is asked anew.
 MAX_ALLOWED = 10_000
+#: The generation of a session that is believed for one request: it is older than every other.
+_ONE_REQUEST = -1
 
 
 class Session:
@@ -47,6 +49,16 @@ class Session:
         #: What it was allowed last, which is most often what it asks for next.
         self.last = b""
         self._allowed: set[bytes] = set()
+
+    def for_one_request(self) -> Session:
+        """Nobody has proved who it is: the next request finds out anew."""
+        self.generation = _ONE_REQUEST
+        return self
+
+    @property
+    def is_proven(self) -> bool:
+        """By a signature, a certificate or its address, and not by a name alone."""
+        return self.generation != _ONE_REQUEST
 
     def has(self, what: bytes) -> bool:
         if what not in self._allowed:

@@ -67,9 +67,12 @@ class QueryProcessors:
 
 
 def _may_read_log(connection: Connection) -> bool:
-    """No topic can be asked about first: a record that lies in somebody's body says what its writer likes."""
+    """No topic can be asked about first: a record that lies in somebody's body says what its writer likes.
+
+    So where there are accounts it takes a super user, who has proved it: a white list of codes does not open the log.
+    """
     session = connection.session
-    return session is None or bool(session.may_all)
+    return session is None or bool(session.may_all and session.is_proven)
 
 
 def _topic_of(message: Record) -> str:
