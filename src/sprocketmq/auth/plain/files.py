@@ -190,7 +190,7 @@ def read_tree(path: Path) -> Tree:
         tree = yaml.safe_load(data) if len(data) <= _MAX_BYTES else None
     except FileNotFoundError:
         return {}
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = "" if mark is None else f", line {mark.line + 1}"
         raise ConfigError(f"{path}: not YAML that can be used{place}") from None

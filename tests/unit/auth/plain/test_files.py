@@ -129,8 +129,9 @@ def test_a_changed_file_is_read_again_and_a_broken_one_is_not(tmp_path: Path) ->
     touch(root / "conf/acl/more.yml", f"accounts:\n- accessKey: {OTHER}\n  secretKey: {SECOND}00\n")
     look_twice(files)
     assert told == [[FIRST, OTHER]]
-    touch(root / "conf/acl/more.yml", "accounts: [\n")
-    look_twice(files)
+    for broken in ("accounts: [\n", "[" * 20_000, "accounts: &all [*all]\n"):
+        touch(root / "conf/acl/more.yml", broken)
+        look_twice(files)
     touch(root / "conf/plain_acl.yml", "")
     look_twice(files)
     assert told == [[FIRST, OTHER]]
