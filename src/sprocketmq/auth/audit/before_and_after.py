@@ -1,9 +1,15 @@
-"""What the audit shows of accounts and of settings before and after a change; never a secret."""
+"""What the audit shows of accounts and of settings before and after a change; never a secret.
+
+Of a secret it shows a mark, so that one can see that it is another one: a few digits that a key of this process has
+made of it, which nobody knows and which ends with it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from hmac import digest
+from secrets import token_bytes
 
 import orjson
 
@@ -17,11 +23,19 @@ from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.acl import AclInfo
 from sprocketmq.protocol.command import Command
 
+_KEY = token_bytes(32)
+
+
+def _marked(secret: str) -> str:
+    return f"{HIDDEN} {digest(_KEY, secret.encode('utf-8', 'surrogatepass'), 'sha256').hex()[:6]}"
+
 
 def account_looks(accounts: AccountStore) -> dict[int, Look]:
     def user(request: Command) -> str:
         found = accounts.find((request.ext_fields or {}).get("username", ""))
-        return "" if found is None else codec.encode(user_info(found, with_password=False)).decode()
+        if found is None:
+            return ""
+        return codec.encode(replace(user_info(found, with_password=False), password=_marked(found.password))).decode()
 
     def acl(request: Command) -> str:
         subject = (request.ext_fields or {}).get("subject")
@@ -40,7 +54,9 @@ def plain_looks(files: PlainFiles) -> dict[int, Look]:
 
     def account(request: Command) -> str:
         found = files.accounts.rights.get((request.ext_fields or {}).get("accessKey", ""))
-        return "" if found is None else orjson.dumps({**asdict(found.account), "secret_key": HIDDEN}).decode()
+        if found is None:
+            return ""
+        return orjson.dumps({**asdict(found.account), "secret_key": _marked(found.account.secret_key)}).decode()
 
     def white(_request: Command) -> str:
         return ",".join(files.accounts.white)

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from tests.unit.broker.conftest import StartBroker
 
+from sprocketmq.auth.accounts import AccountStore
+from sprocketmq.auth.audit.before_and_after import account_looks
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.command import Command
@@ -39,6 +41,20 @@ async def test_every_change_leaves_a_line_without_secrets(
     everything = repr(lines)
     assert "secret" not in everything
     assert '"password":"p"' not in everything
+
+
+def test_another_secret_is_seen_and_not_shown() -> None:
+    accounts = AccountStore()
+    accounts.create_user("app", "first-secret")
+    look = account_looks(accounts)[RequestCode.AUTH_UPDATE_USER]
+    change = Command(RequestCode.AUTH_UPDATE_USER, ext_fields={"username": "app"})
+    first = look(change)
+    assert look(change) == first
+    accounts.update_user("app", password="second-secret")
+    second = look(change)
+    assert second != first
+    assert "secret" not in first + second
+    assert '"password":"*** ' in second
 
 
 async def test_a_file_of_its_own(start_broker: StartBroker, client: RemotingClient, tmp_path: Path) -> None:
