@@ -213,7 +213,7 @@ def run_client(work: Coroutine[Any, Any, T]) -> T:
         except (InvalidMessage, InvalidName) as error:
             raise ConfigError(str(error)) from None
         except ClientError as error:
-            raise SprocketError(f"{error}. {advice(error)}".rstrip()) from None
+            raise SprocketError(f"{str(error).rstrip('.')}. {advice(error)}".rstrip()) from None
     finally:
         work.close()  # a ^C may come before it has begun
 
@@ -244,12 +244,18 @@ def advice(error: Exception) -> str:
 
 
 def _permission(error: errors.Refused) -> str:
-    """Of a topic; brokers refuse changes of their settings with the same code, and say why."""
+    """Of a topic; brokers refuse changes of their settings and of accounts with the same code, and say why."""
     from sprocketmq.codes import ResponseCode
 
-    about_settings = "cannot be changed" in (error.remark or "")
-    is_refusal = error.code == ResponseCode.NO_PERMISSION and not about_settings
-    return "Check the permissions of the topic and the --access-key." if is_refusal else ""
+    if error.code != ResponseCode.NO_PERMISSION or any(words in (error.remark or "") for words in _SAYS_WHY):
+        return ""
+    if error.remark == "username cannot be null.":
+        return "The broker has accounts: give --access-key, and the secret in SPROCKET_SECRET_KEY."
+    return "Check the permissions of the topic and the --access-key."
+
+
+#: Of refusals that are not about permissions.
+_SAYS_WHY = ("cannot be changed", "is existed", "is not exist")
 
 
 #: What is said of a server that takes a connection and ends it, and of one that does not know what TLS is.

@@ -16,7 +16,7 @@ from sprocketmq.cli.output.tables import echo_json, say, show, show_one
 from sprocketmq.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sprocketmq.protocol.bodies.acl import AclInfo
+    from sprocketmq.protocol.bodies.acl import AclInfo, PolicyEntryInfo
 
 
 @click.group()
@@ -60,11 +60,23 @@ def _entry(name: str, resource: str, actions: str, deny: bool, sources: str, def
     )
     policy = PolicyInfo(policy_type="Default" if default else "Custom", entries=(entry,))
     made = AclInfo(subject=f"User:{name}", policies=(policy,))
+    _check_words(entry)
     try:
         policies_of(made)
     except RequestRefused as refused:
         raise ConfigError(f"{resource} {actions}: {refused.remark}") from None
     return made
+
+
+def _check_words(entry: PolicyEntryInfo) -> None:
+    """What RocketMQ passes over, or says in words that nobody could guess."""
+    from sprocketmq.auth.authorization.resources import Action, by_word, parse_resource
+
+    if parse_resource(entry.resource) is None:
+        raise ConfigError(f"{entry.resource}: no resource; say Topic:NAME, Group:NAME, Cluster:NAME or *")
+    for word in entry.actions:
+        if by_word(Action, word) is None:
+            raise ConfigError(f"{word}: no action; {', '.join(each.word for each in Action)} are")
 
 
 def _put(done: str) -> Any:
@@ -108,8 +120,27 @@ def remove(target: Target, name: str, resource: str | None, default: bool, yes: 
     if not yes:
         confirm(f"Remove the policies of {name}{f' on {resource}' if resource else ''}?")
     kind = "Default" if default else "Custom"
-    where = target.run(lambda accounts: accounts.remove_acl(name, resource, kind if resource else None))
+
+    async def take(accounts: Any) -> list[str]:
+        if not _has_policy(await accounts.acls(f"User:{name}"), name, resource, kind):
+            on_it = f" on {resource}" if resource else ""
+            raise ConfigError(f"{name} has no policy{on_it}; `sprocket acl list` shows them")
+        where: list[str] = await accounts.remove_acl(name, resource, kind if resource else None)
+        return where
+
+    where = target.run(take)
     say({"user": name, "resource": resource, "where": where}, f"policies of {name} removed", as_json)
+
+
+def _has_policy(acls: Sequence[AclInfo], name: str, resource: str | None, kind: str) -> bool:
+    """Of this kind on `resource`; without one, any."""
+    from sprocketmq.auth.authorization.resources import parse_resource
+
+    policies = [policy for each in acls if each.subject == f"User:{name}" for policy in each.policies]
+    if resource is None:
+        return bool(policies)
+    held = [entry.resource for policy in policies if policy.policy_type == kind for entry in policy.entries]
+    return str(parse_resource(resource)) in held
 
 
 @acl.command()

@@ -123,5 +123,12 @@ def remove(target: Target, name: str, yes: bool, as_json: bool) -> None:
     """Remove the user NAME with its policies."""
     if not yes:
         confirm(f"Remove user {name} and its policies?")
-    where = target.run(lambda accounts: accounts.remove_user(name))
+
+    async def take(accounts: Any) -> list[str]:
+        if name not in [each.username for each in await accounts.users(name)]:
+            raise ConfigError(f"there is no user {name}; `sprocket user list` shows them")
+        where: list[str] = await accounts.remove_user(name)
+        return where
+
+    where = target.run(take)
     say({"user": name, "where": where}, f"{name} removed on {', '.join(where)}", as_json)

@@ -105,9 +105,32 @@ def test_policies_and_why(store: Path, tmp_path: Path) -> None:
     assert "pw" not in file.read_text()
 
 
-@pytest.mark.parametrize("words", [("Topic:a", "Fly"), ("Queue:a", "Pub"), ("Topic:a", "Pub", "--from", "10.*")])
-def test_an_entry_that_cannot_be(store: Path, words: tuple[str, ...]) -> None:
-    assert isinstance(run("acl", "add", "app", *words, "--store", store).exception, ConfigError)
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("Topic:a", "Fly"), "Fly: no action; "),
+        (("Topic:a", "Pub,Sbu"), "Sbu: no action; "),  # RocketMQ would pass over it
+        (("Queue:a", "Pub"), "Queue:a: no resource; say Topic:NAME"),
+        (("orders", "Pub"), "orders: no resource; say Topic:NAME"),
+        (("Topic:a", "Pub", "--from", "10.*"), "source ip"),
+    ],
+)
+def test_an_entry_that_cannot_be(store: Path, words: tuple[str, ...], said: str) -> None:
+    result = run("acl", "add", "app", *words, "--store", store)
+    assert isinstance(result.exception, ConfigError)
+    assert said in str(result.exception)
+
+
+def test_what_is_not_there_is_not_removed(store: Path) -> None:
+    run("user", "add", "app", "--password", "pw", "--store", store)
+    run("acl", "add", "app", "Topic:orders", "Pub", "--store", store)
+    for words in (("user", "remove", "ap"), ("acl", "remove", "app", "Topic:order"), ("acl", "remove", "ap")):
+        result = run(*words, "--yes", "--store", store)
+        assert isinstance(result.exception, ConfigError), words
+        assert "sprocket" in str(result.exception)
+    assert run("acl", "remove", "app", "topic:orders", "--yes", "--store", store).exit_code == 0
+    assert rows("acl", "list", "--store", store) == []
+    assert run("user", "remove", "app", "--yes", "--store", store).exit_code == 0
 
 
 @pytest.mark.parametrize("address", ["nonsense", "10.1.1", "10.0.0.0/8", ""])
