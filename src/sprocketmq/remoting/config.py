@@ -28,6 +28,10 @@ class LogLevel(Enum):
     ERROR = "error"
 
 
+#: What a server gives a frame that has begun: 16 MiB take half of it at 10 Mbit/s. A client waits longer for an answer.
+FRAME_SECONDS = 30.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig(TlsConfig):
     bind_address: str = setting("bindAddress", "0.0.0.0", "Address to listen on.")
@@ -136,6 +140,7 @@ class ServerConfig(TlsConfig):
             max_unread_bytes=self.max_unread_answer_bytes,
             costly_part=self.costly_work_percent / 100,
             idle_seconds=self.server_channel_max_idle_time_seconds,
+            frame_seconds=FRAME_SECONDS,
             write_pause_bytes=pause,
             write_max_bytes=max(pause * 32, self.max_frame_size * 2),
         )

@@ -231,8 +231,10 @@ class Connection(Traffic, asyncio.Protocol):
         """Close this connection when one of its waits is over; called by the registry's scan."""
         limits = self._limits
         if self.stalled_since is not None and now - self.stalled_since > limits.write_stall_seconds:
+            self._registry.refused["unread answers"] += 1
             self.abort("the peer does not read its answers")
         elif self.frame_since is not None and now - self.frame_since > limits.frame_seconds:
+            self._registry.refused["unfinished frames"] += 1
             self.abort("a frame was begun and not finished")
         elif self._handshake_since is not None and now - self._handshake_since > limits.handshake_seconds:
             self._registry.refused["handshakes"] += 1

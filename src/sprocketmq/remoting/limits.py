@@ -29,7 +29,7 @@ class Limits:
     max_unfinished_bytes: int = 256 * 1024 * 1024
     #: A connection with no traffic for so long is closed, as Java servers do.
     idle_seconds: float = 120.0
-    #: A frame that has begun must be whole within this time.
+    #: A frame that has begun must be whole within this time; servers have less patience (config.py).
     frame_seconds: float = 60.0
     #: So must a TLS handshake, which counts as a connection all the while.
     handshake_seconds: float = 10.0

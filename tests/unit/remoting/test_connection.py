@@ -273,6 +273,7 @@ async def test_waits_that_are_over_close_the_connection(start_server: StartServe
     server.connections.scan(begun + 61)
     assert await half.is_dropped()
     assert len(server.connections) == 1
+    assert server.connections.refused == {"unfinished frames": 1}
     server.connections.scan(begun + 121)
     assert await idle.is_dropped()
     idle.close()
@@ -292,6 +293,7 @@ async def test_a_stalled_peer_is_dropped_in_the_end(start_server: StartServer) -
     server.connections.scan(connection.stalled_since + 29)
     assert not connection.closed
     server.connections.scan(connection.stalled_since + 31)
+    assert server.connections.refused == {"unread answers": 1}
     dropped = asyncio.Event()
     connection.on_closed.append(lambda _: dropped.set())
     await asyncio.wait_for(dropped.wait(), 60)
