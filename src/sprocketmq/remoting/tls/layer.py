@@ -26,8 +26,9 @@ from sprocketmq.remoting.tls.names import reason_of
 
 #: A record holds at most so much.
 _RECORD = 16 * 1024
-#: What is decrypted between two looks at the clock: the smallest records that fit into it take a few milliseconds.
-_PIECE = 4 * 1024
+#: What is decrypted between two looks at the clock; and behind records that took long and brought no frame: a
+#: millisecond of the smallest that there are.
+_PIECE, _SMALL_PIECE = 16 * 1024, 1024
 #: What takes longer, and is next to no frame, waits for a turn: several times what a piece of a large frame takes.
 SHARE_NS = 150_000
 
@@ -65,6 +66,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._wait = wait
         self._waits = False
         self._waiting = b""  # what was read and has not been looked at
+        self._piece = _PIECE
 
     def begin(self, data: bytes = b"") -> None:
         """Take the place of the transport's protocol; `data` was read before."""
@@ -84,10 +86,11 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
             self._waiting += data
             return
         parts: list[bytes] = []
-        has_ended, at = self._take(data[:_PIECE], parts), _PIECE
+        at = self._piece
+        has_ended = self._take(data[:at], parts)
         while at < len(data) and not (has_ended or self._closing or self._waits):
-            has_ended = self._take(data[at : at + _PIECE], parts)
-            at += _PIECE
+            begin, at = at, at + self._piece
+            has_ended = self._take(data[begin:at], parts)
         self._waiting = data[at:]
         if parts:
             self._protocol.data_received(b"".join(parts))
@@ -107,7 +110,10 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         if not is_open:
             self.handshake_ns += took
         elif took > SHARE_NS and self._wait is not None and 3 * sum(map(len, parts[before:])) < len(piece):
+            self._piece = _SMALL_PIECE
             self._put_off(took)
+        elif len(parts) > before:
+            self._piece = _PIECE
         return has_ended
 
     def _put_off(self, cost_ns: int = 0) -> None:
