@@ -14,6 +14,8 @@ Sends and pulls that are served are never charged, however many they are, and ne
 refused for another reason, nor large ones that the server would take from nobody now, say for its disk is full. An
 address has a part of the loop's time for such things, and some time's worth at once. When that is used up, those of its
 connections that are charged rest until it is earned again; the others go on, but for large frames and handshakes.
+
+A long request takes time of the processor (`thread_time_ns`): what others take of a busy machine is not its fault.
 """
 
 from __future__ import annotations

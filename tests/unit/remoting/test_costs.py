@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from tests.loop_clock import LoopClock
@@ -19,7 +20,7 @@ from sprocketmq.remoting.turns import READ_BYTES
 
 from .test_turns import BEGIN, FullSocket
 
-SERVED, DEAR, LONG, TOO_MANY, REFUSED, MALFORMED, NO_BODY, FULL = 1, 2, 3, 4, 5, 6, 7, 8
+SERVED, DEAR, LONG, TOO_MANY, REFUSED, MALFORMED, NO_BODY, FULL, HELD_UP = 1, 2, 3, 4, 5, 6, 7, 8, 9
 PART = 0.02
 #: Whose clock a test moves.
 ON_ASYNCIO = pytest.mark.asyncio(loop_factories=["asyncio"])
@@ -69,6 +70,7 @@ class Server:
         self.table.add(SERVED, lambda _connection, request: request.reply(remark="served"))
         self.table.add(DEAR, self._dear)
         self.table.add_long(LONG, self._long)
+        self.table.add_long(HELD_UP, self._held_up)
         self.table.add(TOO_MANY, self._too_many)
         self.table.add(REFUSED, self._refused)
         self.table.add(FULL, self._full)
@@ -88,6 +90,11 @@ class Server:
         for _ in range(5):
             yield
         return request.reply(remark="long")
+
+    def _held_up(self, _connection: Connection, request: Command) -> Steps:
+        time.sleep(0.05)  # as when others have the processor
+        yield
+        return request.reply(remark="held up")
 
     def _too_many(self, _connection: Connection, _request: Command) -> Reply:
         raise TooMany(ResponseCode.TOPIC_NOT_EXIST, "one too many")
@@ -173,6 +180,19 @@ async def test_a_long_request_costs_what_it_took(
     assert (len(socket.written), socket.is_reading_now) == (1, False)
     await later(loop_clock, MOST_SECONDS)
     assert (len(socket.written), socket.is_reading_now) == (2, True)
+
+
+@ON_ASYNCIO
+async def test_a_long_request_costs_nothing_of_what_others_took(
+    server: Server, loop_clock: LoopClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "SHARE_NS", 0)
+    held_up, socket = server.connect()
+    held_up.data_received(frame(HELD_UP))
+    await later(loop_clock, 0)
+    assert len(socket.written) == 1
+    (earned,) = server.registry.costs._earned.values()
+    assert earned - asyncio.get_running_loop().time() < 0.05 / PART / 2
 
 
 async def test_one_that_fits_into_a_share_costs_nothing(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
