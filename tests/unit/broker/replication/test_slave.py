@@ -117,7 +117,8 @@ async def test_tables_come_within_a_moment_and_go_as_they_came(start_member: Sta
 
 async def test_a_slave_deletes_with_its_master_and_waits_for_no_disk(start_member: StartMember, tmp_path: Path) -> None:
     master = await start_member()
-    disk = HeldDisk(tmp_path / "store-1" / "config")
+    # Nothing but what notes deletions: the threads that save tables are those of the master here as well.
+    disk = HeldDisk(tmp_path / "store-1" / "config" / "deletedTopics.json.tmp")
     slave = await start_member(1, files=disk)
     await filled(master, 2)
     await until(lambda: "T" in slave.store.topics() and "T" in slave.topics.configs)
