@@ -11,7 +11,10 @@ import pytest_asyncio
 from tests.unit.broker.support import FakeClock, make_broker
 
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.controller_mode import controller_mode
+from sprocketmq.broker.controller_mode.controller_mode import ControllerMode
 from sprocketmq.broker.replication import slave_tables
+from sprocketmq.controller import liveness
 from sprocketmq.controller.config import ControllerConfig
 from sprocketmq.controller.server import Controller
 from sprocketmq.controller.wiring import make_controller
@@ -19,7 +22,7 @@ from sprocketmq.store.files.files import Files
 
 StartBroker = Callable[..., Awaitable[Broker]]
 #: Only a hang takes as long as this.
-PATIENCE_S = 60.0
+PATIENCE_S = 60
 #: A busy machine costs no broker its role, and no send its confirmation. Who looks for that says so.
 _STEADY = {"controllerHeartBeatTimeoutMills": "60000", "slaveTimeout": "60000"}
 
@@ -28,6 +31,14 @@ _STEADY = {"controllerHeartBeatTimeoutMills": "60000", "slaveTimeout": "60000"}
 def quick_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables come as soon as a slave can ask for them: tests wait for what they hold, and not for the next second."""
     monkeypatch.setattr(slave_tables, "_PERIOD_SECONDS", 0.05)
+
+
+@pytest.fixture(autouse=True)
+def long_leases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They end when a test says so: a machine that is busy for two seconds makes nobody a master of the past."""
+    monkeypatch.setattr(controller_mode, "LEASE_MS", PATIENCE_S * 1000)
+    monkeypatch.setattr(controller_mode, "_HEARD_SECONDS", PATIENCE_S)
+    monkeypatch.setattr(liveness, "MAX_LEASE_MS", PATIENCE_S * 1000)
 
 
 @pytest_asyncio.fixture
@@ -64,3 +75,13 @@ async def until(done: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not done():  # noqa: ASYNC110 - what is looked at has no event of its own
             await asyncio.sleep(0.01)
+
+
+async def until_without_lease(mode: ControllerMode, done: Callable[[], bool]) -> None:
+    """Of a master that hears no more from its controller, but for an answer that was on its way."""
+
+    def is_done() -> bool:
+        mode._leased_until = asyncio.get_running_loop().time()
+        return done()
+
+    await until(is_done)

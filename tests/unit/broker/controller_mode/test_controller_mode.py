@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.fault.held_disk import HeldDisk
-from tests.unit.broker.controller_mode.conftest import StartBroker, until
+from tests.unit.broker.controller_mode.conftest import PATIENCE_S, StartBroker, until, until_without_lease
 from tests.unit.broker.support import Caller, bodies, fields, make_broker
 
 from sprocketmq.broker.broker import Broker
@@ -175,28 +175,27 @@ async def test_a_master_goes_on_without_its_controller_while_all_in_sync_follow(
 ) -> None:
     """Nobody else can be the master then. Its replicas say so also where nothing is written."""
     master = await start_broker("one") if replicas == 1 else (await pair(start_broker))[0]
-    mode = under_controller(master)
-    await until(lambda: mode._leased_until is not None)
+    mode, in_sync = under_controller(master), replication(master).in_sync
+    await until(lambda: mode._leased_until is not None and mode._looked_at > 0)
     monkeypatch.setattr(mode.controllers, "ask", lost)
-    await until(lambda: mode._goes_on)
+    await until_without_lease(mode, lambda: mode._goes_on)
     assert (await Caller(master).send()).code == ResponseCode.SUCCESS
-    ended = mode._leased_until or 0.0
-    await until(lambda: asyncio.get_running_loop().time() > ended + 1.5)  # longer than a replica's word counts
+    asked = asyncio.get_running_loop().time()
+    await until(lambda: in_sync.is_followed_by_all(asyncio.get_running_loop().time() - asked))  # they said so since
     assert master.roles.current.is_master
-    mode._looked_at -= 2.0  # it was asleep, and does not know for how long
-    await until(lambda: master.roles.current.role is Role.FENCED)
+    mode._looked_at -= 2 * PATIENCE_S  # it was asleep, and does not know for how long
+    await until_without_lease(mode, lambda: master.roles.current.role is Role.FENCED)
 
 
 async def test_a_master_without_its_lease_is_fenced_until_it_has_it_again(start_broker: StartBroker) -> None:
     master, _slave = await pair(start_broker)
     mode = under_controller(master)
-    await until(lambda: mode._leased_until is not None)
     ask = mode.controllers.ask
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mode.controllers, "ask", lost)
         patch.setattr(master.replication.master, "admit", lambda _link: "cut off")
         master.replication.master.drop("cut off")
-        await until(lambda: master.roles.current.role is Role.FENCED)
+        await until_without_lease(mode, lambda: master.roles.current.role is Role.FENCED)
         assert (await Caller(master).send()).code != ResponseCode.SUCCESS
         assert [why.partition(":")[0] for why in master.unready()] == ["fenced"]
     assert mode.controllers.ask == ask
@@ -206,8 +205,11 @@ async def test_a_master_without_its_lease_is_fenced_until_it_has_it_again(start_
 
 
 async def test_a_disk_that_hangs_costs_the_role(start_broker: StartBroker) -> None:
-    master, slave = await pair(start_broker, controllerHeartBeatTimeoutMills="1500")
+    master, slave = await pair(start_broker)
     with pytest.MonkeyPatch.context() as patch:
+        soon = replace(master.settings.current, controller_heart_beat_timeout_mills=1)
+        patch.setattr(master.settings, "current", soon)
+        under_controller(master)._beat()  # its last
         patch.setattr(type(master.store.flusher), "hangs", lambda self, _s: self is master.store.flusher)
         await until(lambda: slave.roles.current.is_master)
         assert (await Caller(slave).send()).code == ResponseCode.SUCCESS
@@ -219,12 +221,10 @@ async def test_a_master_whose_disk_hangs_does_not_make_itself_the_only_one(
 ) -> None:
     """By its heartbeats the controller takes it for alive long after its lease is over and its replicas are let go."""
     master, slave = await pair(start_broker)
-    mode = master.controller_mode
-    assert mode is not None
-    await until(lambda: mode._leased_until is not None)
+    mode = under_controller(master)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(master.store.flusher), "hangs", lambda self, _s: self is master.store.flusher)
-        await until(lambda: master.roles.current.role is Role.FENCED)
+        await until_without_lease(mode, lambda: master.roles.current.role is Role.FENCED)
         await until(lambda: slave.replication.slave.stream is None)
         await mode._set_changes._look_at_set()
         record = controller.sets.get("broker-a")
@@ -236,9 +236,7 @@ async def test_a_master_whose_disk_hangs_does_not_make_itself_the_only_one(
 
 async def test_a_fenced_master_asks_for_no_set(start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     master, _ = await pair(start_broker)
-    mode = master.controller_mode
-    assert mode is not None
-    await until(lambda: mode._leased_until is not None)
+    mode = under_controller(master)
     asked: list[int] = []
 
     async def lost(code: int, *_: Any, **__: Any) -> Any:
@@ -247,7 +245,8 @@ async def test_a_fenced_master_asks_for_no_set(start_broker: StartBroker, monkey
 
     monkeypatch.setattr(mode.controllers, "ask", lost)
     monkeypatch.setattr(replication(master).in_sync, "is_followed_by_all", lambda _within: False)
-    await until(lambda: master.roles.current.role is Role.FENCED and not replication(master).in_sync.links)
+    await until_without_lease(mode, lambda: master.roles.current.role is Role.FENCED)
+    await until(lambda: not replication(master).in_sync.links)
     assert replication(master).in_sync.wanted() == frozenset({1})
     await mode._set_changes._look_at_set()
     assert set(asked) == {RequestCode.CONTROLLER_GET_REPLICA_INFO}
@@ -256,13 +255,11 @@ async def test_a_fenced_master_asks_for_no_set(start_broker: StartBroker, monkey
 async def test_a_new_master_reigns_when_its_epoch_is_on_disk(start_broker: StartBroker, tmp_path: Path) -> None:
     """Until then it takes nothing, and after a while it is not heard of either: another may reign. Readers go on."""
     disk = HeldDisk(tmp_path / "two" / "epochFileCheckpoint.tmp")
-    master = await start_broker("one", controllerHeartBeatTimeoutMills="1500")
-    slave = await start_broker("two", files=disk)
+    master, slave = await start_broker("one"), await start_broker("two", files=disk)
     await whole(master, 1, 2)
     assert (await Caller(master).send(body=b"first")).code == ResponseCode.SUCCESS
     assert await read(slave, 1) == [b"first"]
-    mode, epochs = slave.controller_mode, replication(slave).epochs
-    assert mode is not None
+    mode, epochs = under_controller(slave), replication(slave).epochs
     beats: list[object] = []
     disk.synced_by_loop.clear()
     disk.going.clear()
