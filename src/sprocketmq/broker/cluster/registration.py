@@ -2,7 +2,8 @@
 
 Every nameserver hears it at the start, every 30 seconds, and when topics change: a topic that is new or changed is
 registered by itself at once, and so are several that come together. At the end the broker takes its leave. A
-nameserver that does not answer is tried again next time; the broker serves meanwhile.
+nameserver that does not answer, or refuses, is told everything a moment later, for it may have begun anew and know
+nothing of this broker; the broker serves meanwhile.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.static_topic.mappings import QueueMappings
 from sprocketmq.broker.tables.topics import TopicTable
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.errors import RemotingError
+from sprocketmq.errors import RemotingError, RequestRefused
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.compressed_registration import encode_compressed
@@ -81,6 +82,7 @@ class Registration:
                 await self.register_all()
         except TimeoutError:
             events.warning("nameservers are slow", addresses=",".join(self.nameservers))
+            self.soon()
         self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
@@ -169,6 +171,10 @@ class Registration:
                 if name not in self._failing:
                     events.warning("nameserver not reached", address=name, reason=error)
                 self._failing.add(name)
+            except RequestRefused as error:
+                if name not in self._failing:
+                    events.error("registration refused", address=name, code=error.code, remark=error.remark)
+                self._failing.add(name)
             except Exception as error:  # noqa: BLE001 - an answer that nobody expected, say: it is tried again
                 events.error("registration failed", error, address=name)
                 self._failing.add(name)
@@ -191,8 +197,7 @@ class Registration:
         request = Command(RequestCode.REGISTER_BROKER, ext_fields=to_ext_fields(header), body=body)
         response = await self._client.call(nameserver, request, config.register_broker_timeout_mills / 1000)
         if response.code != ResponseCode.SUCCESS:
-            events.error("registration refused", address=nameserver, code=response.code, remark=response.remark)
-            return
+            raise RequestRefused(response.code, response.remark or "")
         self._learn(from_ext_fields(RegisterBrokerResponseHeader, response.ext_fields or {}))
 
     def _learn(self, told: RegisterBrokerResponseHeader) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.unit.broker.replication.support import until
 from tests.unit.broker.static_topic.support import A, B, detail, item, put
 from tests.unit.broker.support import Caller, FakeClock, bodies, make_broker
 
@@ -55,24 +56,25 @@ class Cluster:
     def __init__(self, tmp_path: Path, clock: FakeClock) -> None:
         self._folder, self._clock = tmp_path, clock
         self._running = AsyncExitStack()
-        self._nameserver = ""
-
-    async def __aenter__(self) -> Cluster:
-        nameserver = Nameserver(
+        self._nameserver = Nameserver(
             NameserverConfig(listen_port=0, bind_address="127.0.0.1", kv_config_path=self._folder / "kv.json")
         )
-        await nameserver.start()
-        self._running.push_async_callback(nameserver.stop)
-        self._nameserver = nameserver.address
+
+    async def __aenter__(self) -> Cluster:
+        await self._nameserver.start()
+        self._running.push_async_callback(self._nameserver.stop)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._running.aclose()
 
     async def broker(self, name: str, **conf: Any) -> Broker:
-        made = make_broker(self._folder / name, self._clock, brokerName=name, namesrvAddr=self._nameserver, **conf)
+        """It is registered, as it need not be after a start that took long."""
+        entries = {"brokerName": name, "namesrvAddr": self._nameserver.address, **conf}
+        made = make_broker(self._folder / name, self._clock, **entries)
         await made.start()
         self._running.push_async_callback(made.stop)
+        await until(lambda: self._nameserver.routes.group(name) is not None)
         return made
 
     def user(self, broker: Broker, name: str) -> Caller:
