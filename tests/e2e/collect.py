@@ -37,4 +37,7 @@ class Collector:
         return await self.until(lambda bodies: len(bodies) >= count)
 
     async def wait_for(self, *bodies: bytes) -> list[bytes]:
-        return await self.until(lambda seen: set(bodies) <= set(seen))
+        try:
+            return await self.until(lambda seen: set(bodies) <= set(seen))
+        except TimeoutError:
+            raise AssertionError(f"did not come: {sorted(set(bodies) - set(self.bodies))}") from None

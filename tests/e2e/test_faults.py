@@ -140,7 +140,7 @@ async def test_nameserver_gone_for_a_while(cluster: Cluster, unique: Unique) -> 
             await send_all(producer, topic, [b"during"])
             await handler.wait_for(b"during")
             with pytest.raises((Offline, TimedOut)):  # its time was up between two tries, or during one
-                await producer.send(Message(unique("new"), b"x"))
+                await producer.send(Message(unique("new"), b"x"), timeout=0.5)
             proxy.heal()
             await send_all(producer, unique("new"), [b"after"])
 
