@@ -28,6 +28,7 @@ from sprocketmq.store.log.append import Appender, PutStatus
 from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.log.flush import LogFlusher
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
+from sprocketmq.store.queue.ends import find_min
 from sprocketmq.store.queue.ext import ExtTable
 from sprocketmq.store.queue.table import QueueTable
 
@@ -190,7 +191,7 @@ class Cleaner:
             yield partial(self._trim, queue)
 
     def _trim(self, queue: ConsumeQueue) -> None:
-        queue.find_min(self._log.min_offset)
+        find_min(queue, self._log.min_offset)
         queue.remove_files_below(queue.min_offset)
         if self.exts is not None:
             self.exts.trim(queue)

@@ -15,6 +15,7 @@ from sprocketmq.store.files.files import Disk
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.pull.get import GetStatus
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
+from sprocketmq.store.queue.ends import find_min
 from sprocketmq.store.store import MessageStore
 
 HOUR_MS = 3_600_000
@@ -244,13 +245,12 @@ def test_queues_are_looked_at_a_slice_at_a_time(
     ticks = iter(range(10_000))
     monkeypatch.setattr("sprocketmq.store.retention.time.monotonic", lambda: next(ticks) * 0.001)
     looked: list[str] = []
-    find_min = ConsumeQueue.find_min
 
     def counted(queue: ConsumeQueue, log_min_offset: int) -> None:
         looked.append(queue.topic)
         find_min(queue, log_min_offset)
 
-    monkeypatch.setattr(ConsumeQueue, "find_min", counted)
+    monkeypatch.setattr("sprocketmq.store.retention.find_min", counted)
     queue_count = len(list(store.queues))
     assert len(begin_cleaning(store)) == 3
     slices = [len(looked)]

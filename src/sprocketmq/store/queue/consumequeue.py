@@ -2,7 +2,7 @@
 
 The files are found by their names; the entries count from the logical queue's first byte, so entry n is at byte
 n * 20 whether or not older files are still there. `min_offset` is not stored anywhere: it is the first entry whose
-record the log still has.
+record the log still has. Where a queue that was found on disk begins and ends, ends.py tells.
 
 A record that is number 0 and lies behind all that the queue has says that the queue began anew where the log was
 written: its topic was deleted, or all its messages were gone and it was cleaned. What it had before counts no more.
@@ -20,20 +20,10 @@ from sprocketmq.store.files.files import Files, sync_parents_unless_gone, sync_u
 from sprocketmq.store.files.layout import base_offset_of, file_name
 from sprocketmq.store.files.map_cache import MapCache
 from sprocketmq.store.files.pages import PAGE, clear_file, page_end, queue_error
-from sprocketmq.store.queue.cursor import QueueCursor, written_until
-from sprocketmq.store.queue.format import (
-    ENTRY,
-    ENTRY_SIZE,
-    FILLER,
-    FILLER_SIZE,
-    QueueEntry,
-    decode_entry,
-    written_entries,
-)
+from sprocketmq.store.queue.cursor import QueueCursor
+from sprocketmq.store.queue.format import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, QueueEntry, decode_entry
 
-_PAGE_OF_ENTRIES = PAGE // ENTRY_SIZE * ENTRY_SIZE
 _MAX_STEP = 256 << 10
-_BEHIND = 64 << 10  # so much behind the last entry of a queue is looked at after a clean stop
 
 
 class QueueHome(Protocol):
@@ -147,9 +137,10 @@ class ConsumeQueue:
         base = at - at % self.file_size
         if not 0 <= queue_offset < self.max_offset or base not in self.bases:
             return None
-        return self._decode(base, at - base)
+        return self.entry_at(base, at - base)
 
-    def _decode(self, base: int, at: int) -> QueueEntry:
+    def entry_at(self, base: int, at: int) -> QueueEntry:
+        """Of a file that is there."""
         entry = decode_entry(self.view_of(base), at)
         BAD_PAGES.check()
         return entry
@@ -189,91 +180,15 @@ class ConsumeQueue:
         self._allocated = base + limit
         return limit
 
-    def find_both_ends(self, log_min_offset: int, safe_below: int | None) -> None:
-        """What a store that opens asks of every queue: the first entry that counts and the last.
-
-        After a crash, the entries of records below the offset `safe_below` are known to be on disk; after a clean stop,
-        None, all are.
-        """
-        if safe_below is not None or not self._find_ends_in_a_page(log_min_offset):
-            self._find_end(safe_below)
-            self.find_min(log_min_offset)
-
-    def _find_ends_in_a_page(self, log_min_offset: int) -> bool:
-        """One read does for a short queue, which most are where there are many; False where it does not."""
-        if self.bases != [0]:
-            return False
-        page = memoryview(self._read_first(_PAGE_OF_ENTRIES))
-        end = written_until(page, 0, len(page))
-        if not 0 < end < len(page) or bytes(page[end:]).strip(b"\0"):
-            return False
-        first, last = decode_entry(page, 0), decode_entry(page, end - ENTRY_SIZE)
-        if first.commit_offset < log_min_offset or first.is_filler or last.is_filler:
-            return False
-        self.resume(end // ENTRY_SIZE, last.commit_offset + last.size)
-        self.min_offset = 0
-        return True
-
-    def _read_first(self, size: int) -> bytes:
+    def read_first(self, size: int) -> bytes:
+        """The first bytes of the first file; read, for a store that opens asks this of every queue and maps are few."""
         file = self._home.files.open(self.path_of(self.bases[0]), writable=False)
         try:
             return file.read(0, min(size, self.file_size))
         finally:
             file.close()
 
-    def _find_end(self, safe_below: int | None) -> None:
-        """Find the last entry and go on behind it.
-
-        After a clean stop the entries are contiguous and halving finds the end; after a crash each entry is looked at
-        that may not be on disk, and what follows a hole, or a file that is missing, does not count.
-        """
-        end = self._clean_end() if safe_below is None else self._crash_end(safe_below)
-        self.resume(end // ENTRY_SIZE, self._record_end(end // ENTRY_SIZE - 1))
-
-    def _clean_end(self) -> int:
-        """A damaged entry looks like the end: where there are others behind it, `torn` is the path of its file."""
-        for base in reversed(self.bases):
-            view = self.view_of(base)
-            length = written_entries(view) * ENTRY_SIZE
-            if bytes(view[length : length + _BEHIND]).strip(b"\0"):
-                self.torn = self.path_of(base)
-            BAD_PAGES.check()
-            if length:
-                return base + length
-        return 0
-
-    def _crash_end(self, safe_below: int) -> int:
-        first = max(0, len(self.bases) - 1)
-        while first > 0 and not self._is_whole(first - 1, safe_below):
-            first -= 1
-        if first == 0 and self._begins_late(safe_below):
-            return 0
-        end = self.bases[first] if first else 0
-        for number, base in enumerate(self.bases[first:]):
-            if number and base != end:
-                break
-            length = written_until(self.view_of(base), 0, self.file_size)
-            BAD_PAGES.check()
-            end = base + length if length else end
-            if length < self.file_size:
-                break
-        return end
-
-    def _begins_late(self, safe_below: int) -> bool:
-        """Whether files may be missing before the first one: those of expired messages went long ago, with the log."""
-        if not self.bases or self.bases[0] == 0:
-            return False
-        first = self._decode(self.bases[0], 0)
-        return not first.is_filler and first.commit_offset >= safe_below  # before fillers there was never a file
-
-    def _is_whole(self, number: int, safe_below: int) -> bool:
-        """Whether a file, which is not the last one, has all its entries, and the next file follows it."""
-        base = self.bases[number]
-        last = self._decode(base, self.file_size - ENTRY_SIZE)
-        is_safe = last.is_written and not last.is_filler and last.commit_offset < safe_below
-        return is_safe and self.bases[number + 1] == base + self.file_size
-
-    def _record_end(self, queue_offset: int) -> int:
+    def record_end(self, queue_offset: int) -> int:
         """Behind the record of an entry; -1 for a filler or none at all."""
         entry = self.raw_entry(queue_offset)
         return -1 if entry is None or entry.is_filler else entry.commit_offset + entry.size
@@ -282,22 +197,7 @@ class ConsumeQueue:
         """What is on disk at an offset, whether or not the queue reaches that far."""
         at = queue_offset * ENTRY_SIZE
         base = at - at % self.file_size
-        return self._decode(base, at - base) if queue_offset >= 0 and base in self.bases else None
-
-    def find_min(self, log_min_offset: int) -> None:
-        """The first entry whose record is still in the log."""
-        low, high = (self.bases[0] // ENTRY_SIZE if self.bases else self.max_offset), self.max_offset
-        first = self.raw_entry(low)
-        if first is not None and not first.is_filler and first.commit_offset >= log_min_offset:
-            high = low  # the common case costs one look
-        while low < high:
-            middle = (low + high) // 2
-            entry = self.raw_entry(middle)
-            if entry is None or entry.is_filler or entry.commit_offset < log_min_offset:
-                low = middle + 1
-            else:
-                high = middle
-        self.min_offset = low
+        return self.entry_at(base, at - base) if queue_offset >= 0 and base in self.bases else None
 
     def cut(self, log_end: int) -> int:
         """Drop the entries of records at `log_end` and behind; returns how many."""
@@ -311,7 +211,7 @@ class ConsumeQueue:
                 break
             end -= 1
         if end != before:
-            self.resume(end, self._record_end(end - 1))
+            self.resume(end, self.record_end(end - 1))
         return before - end
 
     def clear_behind(self) -> bool:

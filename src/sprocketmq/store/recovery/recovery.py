@@ -33,6 +33,7 @@ from sprocketmq.store.files.layout import Layout
 from sprocketmq.store.index.index import Index
 from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
+from sprocketmq.store.queue.ends import find_both_ends, find_min
 from sprocketmq.store.queue.table import QueueTable
 from sprocketmq.store.recovery.cut import cut_queues, found_from, set_aside_behind
 from sprocketmq.store.recovery.quarantine import Quarantined
@@ -92,7 +93,7 @@ class Recovery:
         self._settle_deletions(end)
         for queue in self._queues:
             if queue.cursor.dirty or queue.min_offset > queue.max_offset:  # else it is as it was when it was loaded
-                queue.find_min(self._log.min_offset)
+                find_min(queue, self._log.min_offset)
             queue.cursor.next_offset = queue.max_offset
         self._queues.complete = True
         self.report.end_offset = end
@@ -129,7 +130,7 @@ class Recovery:
     def _find_queue_ends(self) -> None:
         safe_below = None if self.report.clean else self._checkpoint_file()
         for queue in self._queues:
-            queue.find_both_ends(self._log.min_offset, safe_below)
+            find_both_ends(queue, self._log.min_offset, safe_below)
 
     def _forget_everything(self) -> None:
         """Without a log, queues and index point nowhere."""
