@@ -102,7 +102,7 @@ def beside(admin: AdminClient, nameserver: str, folder: Path, topic: str) -> Non
     with running(*command, f"--port={port}", *OWN) as ours:
         ours.ready("broker-py")
         assert sorted(admin.topics.create(topic, queues=1)) == ["broker-a", "broker-py"]
-        with Producer("moving", nameserver) as producer:
+        with Producer("moving", nameserver, route_interval=0.5) as producer:
             both = {"broker-a", "broker-py"}
             eventually(lambda: {_place(producer, topic) for _ in range(4)} == both, "sends to both brokers")
         end(ours)
