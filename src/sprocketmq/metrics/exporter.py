@@ -46,7 +46,7 @@ class Exporter:
         if self._disabled:
             return
         try:
-            self._server = await asyncio.start_server(self._accept, self.host, self.port, limit=_MAX_REQUEST_BYTES)
+            self._server = await asyncio.start_server(self._serve, self.host, self.port, limit=_MAX_REQUEST_BYTES)
         except OSError as error:
             events.warning("no metrics page", address=f"{self.host}:{self.port}", reason=error.strerror or error)
             return
@@ -63,28 +63,29 @@ class Exporter:
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._serving) >= self._max_connections:
-            self.refused += 1
-            writer.close()
-            return
-        task = asyncio.ensure_future(self._serve(reader, writer))
-        self._serving.add(task)
-        task.add_done_callback(self._serving.discard)
-
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, in a task of its own. Whatever happens, nobody is left waiting."""
         try:
-            async with asyncio.timeout(_REQUEST_SECONDS):
-                request = await reader.readuntil(b"\r\n\r\n")
-                writer.write(self._response(request))
-                writer.close()
-                await writer.wait_closed()
+            task = asyncio.current_task()
+            if len(self._serving) >= self._max_connections:
+                self.refused += 1
+            elif task is not None:
+                self._serving.add(task)
+                task.add_done_callback(self._serving.discard)
+                await self._answer(reader, writer)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ConnectionError):
             pass  # it was no HTTP, or nobody waits for the answer any more
         except Exception as error:  # noqa: BLE001 - the edge of the task: the next one who asks may be luckier
             events.error("no metrics for one who asked", error)
         finally:
             writer.transport.abort()  # a page that is not read in time would wait for its reader for ever
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(_REQUEST_SECONDS):
+            request = await reader.readuntil(b"\r\n\r\n")
+            writer.write(self._response(request))
+            writer.close()
+            await writer.wait_closed()
 
     def _response(self, request: bytes) -> bytes:
         method, _, rest = request.partition(b" ")

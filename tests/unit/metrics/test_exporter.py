@@ -112,6 +112,17 @@ async def test_a_page_that_nobody_reads_goes_with_its_connection(loop_clock: Loo
     await exporter.stop()
 
 
+async def test_nobody_waits_for_a_connection_that_could_not_be_taken(
+    start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    exporter = await start([])
+    monkeypatch.setattr(exporter, "_max_connections", None)  # cannot be compared with
+    reader, writer = await asyncio.open_connection("127.0.0.1", exporter.port)
+    assert await asyncio.wait_for(_rest_of(reader), 60) == b""
+    writer.close()
+    assert "no metrics for one who asked" in caplog.text
+
+
 async def _rest_of(reader: asyncio.StreamReader) -> bytes:
     data = bytearray()
     try:
