@@ -9,8 +9,8 @@ it does that for. What a client's request calls is no background work: it is ans
 raises at the call. That must be said in the log; nothing that was acknowledged may be lost; and the task must go on, or
 the store must have stopped taking messages. Interpreted code alone can be looked into. --one-each takes one call of
 each task. --together raises at so many calls in one run of the script, at half of them where that shows something, and
-at one where a call is not made. --done FILE names the calls that were tried, a line each: the next run with the file
-goes on behind them.
+at fewer, down to one, where a call is not made. --done FILE names the calls that were tried, a line each: the next run
+with the file goes on behind them.
 """
 
 from __future__ import annotations
@@ -182,9 +182,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         result["sites"][mode] = len(found)
         chosen = _one_each(found) if options.one_each else found[options.first :: options.stride]
         todo = [site for site in chosen if f"{mode} {site}" not in done]
-        # A call that another fault kept from being made is tried alone.
-        for together in sorted({options.together, 1}, reverse=True):
-            todo = _raise_at(mode, todo, together, options, result, began)
+        together = options.together
+        while todo and time.monotonic() - began <= options.seconds:
+            unmet = _raise_at(mode, todo, together, options, result, began)
+            # A call that another fault kept from being made is tried with others, then with fewer, and alone.
+            together = together if 2 * len(unmet) < len(todo) else max(1, together // 2)
+            todo = unmet
     return result
 
 
