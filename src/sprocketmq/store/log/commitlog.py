@@ -146,8 +146,7 @@ class CommitLog:
         """Called by the appender: room for `size` bytes and a blank record after them."""
         writer = self._writer
         try:
-            if self._last is None:
-                self.open_at(writer.wrote_offset)
+            self._open_written()
             if size + BLANK_BYTES > self.file_size - writer.position:
                 self._roll()
             self._allocate(writer.position + size + BLANK_BYTES)
@@ -159,8 +158,7 @@ class CommitLog:
         """Write records as another log has them; they fit into the file that is written, with a blank after them."""
         writer = self._writer
         try:
-            if self._last is None:
-                self.open_at(writer.wrote_offset)
+            self._open_written()
             end = writer.position + len(run)
             self._allocate(min(end + BLANK_BYTES, self.file_size))
         except OSError as error:
@@ -175,11 +173,15 @@ class CommitLog:
         """The other log ends its file here: close this one with the same blank record, and begin the next."""
         writer = self._writer
         try:
-            if self._last is None:
-                self.open_at(writer.wrote_offset)
+            self._open_written()
             self._roll()
         except OSError as error:
             raise space_error(error, self.path_of(writer.base)) from error
+
+    def _open_written(self) -> None:
+        """The file where the writer is: none is open after a start, nor when a roll was ended on its way."""
+        if self._last is None or self._last.base != self._writer.base:
+            self.open_at(self._writer.wrote_offset)
 
     def _open_segment(self, base: int, is_new: bool) -> LogSegment:
         """All that can fail of beginning a file; nothing has changed when it does."""

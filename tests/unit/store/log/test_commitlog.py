@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from unittest.mock import Mock
 
+import pytest
 from tests.unit.store.support import bodies, open_store, put
 
 from sprocketmq.store.files.files import Disk
@@ -22,6 +24,12 @@ def spread(root: Path) -> list[bytes]:
         put(store, body=sent[-1])
     store.close()
     return sent
+
+
+def fill(store: MessageStore) -> None:
+    """Until the store takes no more."""
+    while put(store, body=bytes(500)).ok:
+        pass
 
 
 def names(folder: Path) -> list[str]:
@@ -68,6 +76,24 @@ def test_a_clean_stop_gives_back_the_blocks_allocated_ahead(tmp_path: Path) -> N
     store = open_store(tmp_path, mapped_file_size_commit_log=1 << 20)
     put(store, body=b"next")
     assert bodies(store) == [bytes(10_000), b"next"]
+    store.close()
+
+
+def test_a_roll_that_is_ended_on_its_way_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer stands at the beginning of the next file already: not of the one that is full."""
+    store = open_store(tmp_path)
+    put(store, body=b"first")
+    with monkeypatch.context() as patched:
+        patched.setattr(store.log, "_begin", Mock(side_effect=MemoryError))
+        with pytest.raises(MemoryError):
+            fill(store)
+    sent = bodies(store)
+    assert len(sent) > 20
+    put(store, body=b"goes on")
+    assert bodies(store) == [*sent, b"goes on"]
+    store.close()
+    store = open_store(tmp_path)
+    assert bodies(store) == [*sent, b"goes on"]
     store.close()
 
 
