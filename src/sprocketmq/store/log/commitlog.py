@@ -288,16 +288,29 @@ class CommitLog:
             segment.file.close()
 
     def bytes_at(self, commit_offset: int, size: int) -> bytes | None:
-        """The bytes at an offset, when they are in one file of the log. Raises StoreCorrupt for an unreadable page."""
+        """The bytes at an offset, when they are in one file of the log or in its buffer. Raises StoreCorrupt for an
+        unreadable page.
+        """
         base = self.base_of(commit_offset)
         if base is None or commit_offset - base + size > self.file_size:
             return None
+        buffered = self._buffered(base, commit_offset - base, size) if self._transient else None
+        if buffered is not None:
+            return buffered
         view = self.view_of(base)
         if view is None:
             return None
         found = bytes(view[commit_offset - base : commit_offset - base + size])
         BAD_PAGES.check()
         return found
+
+    def _buffered(self, base: int, at: int, size: int) -> bytes | None:
+        """What is in a buffer alone. It is copied first: a commit gives pages back when `committed` is behind them."""
+        for segment in list(self.unflushed):
+            if segment.base == base and segment.buffer is not None:
+                found = segment.buffer[at : at + size]
+                return found if at >= segment.committed else None
+        return None
 
     @property
     def max_known(self) -> int:

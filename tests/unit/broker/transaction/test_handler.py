@@ -339,6 +339,22 @@ async def test_an_answer_may_come_before_what_it_names_can_be_read(
     assert marks(broker) == [b"0,1,"]
 
 
+async def test_a_half_in_the_transient_buffer_can_be_ended(start_broker: StartBroker) -> None:
+    """No reader finds it before the buffer is committed, which a producer need not wait for."""
+    broker = await start_broker(transientStorePoolEnable="true", commitIntervalCommitLog="600000")
+    caller = Caller(broker)
+    committed = [await half(caller) for _ in range(2)]
+    broker.store.flusher.commit()
+    where = await half(caller)
+    assert broker.store.reader.message_at(where["commitLogOffset"]) is None
+    for each in (*committed, where):
+        assert (await end(caller, each, COMMIT)).code == ResponseCode.SUCCESS
+    broker.store.flusher.commit()
+    broker.store.dispatch_ready()
+    assert broker.store.max_offset("T", 0) == 3
+    await caller.client.close()
+
+
 async def test_a_half_inside_a_body_is_none(broker: Broker, caller: Caller) -> None:
     """One that says of itself what an open one could say, in a part of the log that may not be read yet."""
     broker.store.readable.limit(broker.store.log.max_offset)
