@@ -54,7 +54,9 @@ class Alarm:
         """Ring at this time, unless it rings earlier anyway."""
         if self.at_ms is None or at_ms < self.at_ms:
             self.at_ms = at_ms
-            self._sleep()
+        elif self._timer is not None:
+            return
+        self._sleep()  # also when an earlier time was set, and then something went wrong
 
     def ring(self) -> None:
         """Ring now, whatever the time; what fails is logged and tried again."""
@@ -74,8 +76,8 @@ class Alarm:
     def _sleep(self) -> None:
         if self._loop is None or self.at_ms is None:
             return
-        self._cancel()
         seconds = max(0, self.at_ms - self._clock.now_ms()) / 1000
+        self._cancel()
         self._timer = self._loop.call_later(min(seconds, MAX_SLEEP_SECONDS), self._wake)
 
     def _wake(self) -> None:

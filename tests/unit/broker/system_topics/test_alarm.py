@@ -52,6 +52,32 @@ async def test_a_clock_that_fails_once_takes_no_alarm_away(clock: FakeClock, loo
     assert rang.is_set()
 
 
+async def test_a_clock_that_fails_while_it_rings_takes_no_alarm_away(clock: FakeClock, loop_clock: LoopClock) -> None:
+    """The next time is set already, and is earlier than the one after a failure."""
+    rang, failures = 0, [OSError("no clock")]
+
+    class Failing:
+        def now_ms(self) -> int:
+            if rang == 1 and failures:
+                raise failures.pop()
+            return clock.now
+
+    def ring() -> None:
+        nonlocal rang
+        rang += 1
+        if rang == 1:
+            alarm.set(clock.now + 10)
+
+    alarm = Alarm("test", Failing(), ring)
+    alarm.start()
+    alarm.set(clock.now)
+    for _ in range(30):
+        loop_clock.advance(0.1)
+        clock.now += 100
+        await asyncio.sleep(0)
+    assert (failures, rang) == ([], 2)
+
+
 async def test_a_clock_that_is_set_is_seen_within_a_second(clock: FakeClock, loop_clock: LoopClock) -> None:
     rang = asyncio.Event()
     alarm = Alarm("test", clock, rang.set)
