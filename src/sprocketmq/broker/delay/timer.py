@@ -9,7 +9,8 @@
 
 Nothing of a timer is kept in memory. TIMER_OUT_MS is the second before the time asked for, and a second is delivered
 when it is over, so no message comes early. One beyond the roll window gets a unit at an earlier time; then it goes to
-the timer topic again. A recalled message is met by a delete unit in the same second, see `recall`.
+the timer topic again. A recalled message is met by a delete unit in the same second, see `recall`; a recall that cannot
+be read yet, for its sync takes longer than the time that is left or the clock was set, counts by its key alone.
 """
 
 from __future__ import annotations
@@ -104,12 +105,15 @@ class Timer:
         #: Where the topic ended when this broker began to deliver.
         self._backlog_end = 0
         self._due: _Due | None = None
+        #: Keys whose recalls are written, and not on the wheel yet.
+        self._recalling: set[str] = set()
         self._settled: tuple[int, int] = (0, 0)
         self._counts = False
 
     # -- across restarts -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        self._recalling.clear()
         check = self.files.load_check()
         self.read_time = check.read_time or self._whole(self._clock.now_ms())
         self._queue_offset = check.queue_offset
@@ -206,8 +210,10 @@ class Timer:
 
     # -- in ------------------------------------------------------------------------------------------------------------
 
-    def arrived(self) -> None:
-        """A message has come to the timer topic."""
+    def arrived(self, recalls: str | None) -> None:
+        """A message has come to the timer topic; one that recalls another names its key."""
+        if recalls is not None:
+            self._recalling.add(recalls)
         self.alarm.set(self._clock.now_ms())
 
     def _enqueue(self) -> None:
@@ -237,18 +243,19 @@ class Timer:
             return True
         now = self._whole(self._clock.now_ms())
         deletes = TIMER_DEL_UNIQKEY in properties
+        if deletes:
+            self._recalling.discard(properties[TIMER_DEL_UNIQKEY])
         if time < self.read_time:  # its second is over already
             if record.queue_offset < self._settled[0] and time < self._settled[1]:
                 return True  # the master before this one has delivered it
-            return deletes or self._deliver(record, properties, self._clock.now_ms())
+            if not deletes:
+                return self._deliver(record, properties, self._clock.now_ms())
+            self._append(record, properties, DEFAULT | DELETE, time, time)  # a crash may bring the second once more
+            return True
         magic, time = self._rolled(DEFAULT, time, now)
         now = min(now, time)  # its second may be over by the clock, while the wheel has not come there
-        opened = self._open()
-        unit = TimerUnit(
-            UNIT_SIZE, opened.wheel.get(time).last, magic | (DELETE if deletes else 0), now, time - now,
-            record.commit_offset, record.size, string_hash(properties.get(REAL_TOPIC, "")), 0,
-        )  # fmt: skip
-        opened.wheel.add(time, opened.log.append(unit), -1 if deletes else 1)
+        position = self._append(record, properties, magic | (DELETE if deletes else 0), now, time)
+        self._open().wheel.add(time, position, -1 if deletes else 1)
         self._resting += -1 if deletes else 1
         self._latest = max(self._latest, time)
         self.enqueued.count += 1
@@ -256,6 +263,15 @@ class Timer:
         if not deletes:
             self.resting.add(properties.get(REAL_TOPIC, ""), 1)
         return True
+
+    def _append(self, record: Record, properties: dict[str, str], magic: int, now: int, time: int) -> int:
+        """To the log, behind the last unit of its second; where that is."""
+        opened = self._open()
+        unit = TimerUnit(
+            UNIT_SIZE, opened.wheel.get(time).last, magic, now, time - now,
+            record.commit_offset, record.size, string_hash(properties.get(REAL_TOPIC, "")), 0,
+        )  # fmt: skip
+        return opened.log.append(unit)
 
     def _rolled(self, magic: int, time: int, now: int) -> tuple[int, int]:
         """A time beyond the window is rolled: to its end, or to its half when what would be left is little."""
@@ -380,7 +396,7 @@ class Timer:
             properties[TIMER_ROLL_TIMES] = str((number_in(properties.get(TIMER_ROLL_TIMES)) or 0) + 1)
             return self._deliveries.deliver(record, Home(TIMER_TOPIC, QUEUE), properties)
         key = properties.get(UNIQUE_KEY, "")
-        if unit.magic & DELETE or key in deleted or f"{properties.get(REAL_TOPIC)}+{key}" in deleted:
+        if unit.magic & DELETE or key in deleted or _recalled_by(properties) in deleted:
             return True
         return self._deliver(record, properties, unit.write_time)
 
@@ -389,9 +405,16 @@ class Timer:
         if home is None:
             events.warning("timer passed over", commit_offset=record.commit_offset)
             return True
+        if _recalled_by(properties) in self._recalling:
+            return True
         properties[TIMER_ENQUEUE_MS] = str(enqueued_ms)
         properties[TIMER_DEQUEUE_MS] = str(self._clock.now_ms())
         return self._deliveries.deliver(record, home, properties)
 
     def _whole(self, time_ms: int) -> int:
         return time_ms // self._precision * self._precision
+
+
+def _recalled_by(properties: dict[str, str]) -> str:
+    """The key that a recall of this message names."""
+    return f"{properties.get(REAL_TOPIC)}+{properties.get(UNIQUE_KEY, '')}"

@@ -72,7 +72,7 @@ class TimedSends:
         if not is_retry_topic(message.topic):
             message.recall_handle = recall_handle(message.topic, config.broker_name, out_ms + 1, properties[UNIQUE_KEY])
         redirect(message, TIMER_TOPIC, QUEUE)
-        message.on_stored.append(lambda _result: self._timer.arrived())
+        message.on_stored.append(lambda _result: self._timer.arrived(properties.get(TIMER_DEL_UNIQKEY)))
 
 
 def deleted_key(topic: str, key: str) -> str:
