@@ -46,7 +46,7 @@ NO_TASKS = (
 #: A lock that cannot be given back, a loop that is not there or takes no timer, a set that cannot forget what is gone:
 #: no failures that there are.
 NO_FAILURES = (
-    "__exit__", "__aexit__", "get_running_loop", ".call_later", ".call_at", ".call_soon",
+    "__exit__", "__aexit__", "get_running_loop", ".call_later", ".call_at", ".call_soon", "Periodic._sleep",
     "WeakSet.__init__.<locals>._remove",
 )  # fmt: skip
 

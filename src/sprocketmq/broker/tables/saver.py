@@ -94,13 +94,14 @@ class Saver:
         self._wanted = False
         loop = asyncio.get_running_loop()
         self._job_changes, began = self._changes, loop.time()
-        job = self._job = threads.submit(self._take())
+        job = threads.submit(self._take())
 
         def done(_job: Future[object]) -> None:
             with suppress(RuntimeError):  # the loop is closed: nobody is there to go on
                 loop.call_soon_threadsafe(self._done, job, began)
 
         job.add_done_callback(done)
+        self._job = job  # last: one that nobody is told of would be waited for for ever
 
     async def saved(self) -> None:
         """Save what is not saved yet; raises what the file system says."""

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from math import inf
+from unittest.mock import Mock
 
 import pytest
 from tests.loop_clock import LoopClock
@@ -70,3 +72,22 @@ async def test_how_long_a_table_may_be_behind_after_a_slow_save(
         if saver.busy:
             await saver.saved()
     assert saver.dirty is not is_saved
+
+
+async def test_a_save_whose_end_nobody_would_hear_of_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AFTER_FAILURE", 0.0)
+    saves, failures, submit = list[int](), [MemoryError()], module.threads.submit
+
+    def fail_first(work: Callable[[], object]) -> Future[object]:
+        job = submit(work)
+        if failures:
+            monkeypatch.setattr(job, "add_done_callback", Mock(side_effect=failures.pop()))
+        return job
+
+    monkeypatch.setattr(module.threads, "submit", fail_first)
+    saver = Saver("table", lambda: lambda: saves.append(1))
+    saver.soon()
+    async with asyncio.timeout(60):
+        while saver.dirty:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0)
+    assert len(saves) == 2
