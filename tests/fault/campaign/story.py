@@ -31,8 +31,9 @@ from tests.unit.broker.support import fields
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestTimeout
 
-#: Long enough for every delay, timer and invisible time of the users, and for a clock that was set back.
-QUIET_MS = 25_000
+#: Everything waits for thrice as long in the end: for every delay, timer and invisible time of the users, and for a
+#: clock that was set back each time.
+QUIET_MS = 30_000
 JUMP_MS = 20_000
 
 
