@@ -188,6 +188,11 @@ class ConsumeQueue:
         finally:
             file.close()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether its last file has no room for another entry."""
+        return 0 < self.max_offset * ENTRY_SIZE == self._files_end
+
     def record_end(self, queue_offset: int) -> int:
         """Behind the record of an entry; -1 for a filler or none at all."""
         entry = self.raw_entry(queue_offset)

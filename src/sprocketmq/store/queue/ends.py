@@ -66,7 +66,7 @@ def _crash_end(queue: ConsumeQueue, safe_below: int) -> int:
     first = max(0, len(queue.bases) - 1)
     while first > 0 and not _is_whole(queue, first - 1, safe_below):
         first -= 1
-    if first == 0 and _begins_late(queue, safe_below):
+    if first == 0 and begins_late(queue, safe_below):
         return 0
     end = queue.bases[first] if first else 0
     for number, base in enumerate(queue.bases[first:]):
@@ -80,7 +80,7 @@ def _crash_end(queue: ConsumeQueue, safe_below: int) -> int:
     return end
 
 
-def _begins_late(queue: ConsumeQueue, safe_below: int) -> bool:
+def begins_late(queue: ConsumeQueue, safe_below: int) -> bool:
     """Whether files may be missing before the first one: those of expired messages went long ago, with the log."""
     if not queue.bases or queue.bases[0] == 0:
         return False

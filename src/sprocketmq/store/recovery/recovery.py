@@ -33,7 +33,8 @@ from sprocketmq.store.files.layout import Layout
 from sprocketmq.store.index.index import Index
 from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
-from sprocketmq.store.queue.ends import find_both_ends, find_min
+from sprocketmq.store.queue.ends import begins_late, find_both_ends, find_min
+from sprocketmq.store.queue.format import ENTRY_SIZE
 from sprocketmq.store.queue.table import QueueTable
 from sprocketmq.store.recovery.cut import cut_queues, found_from, set_aside_behind
 from sprocketmq.store.recovery.quarantine import Quarantined
@@ -76,6 +77,8 @@ class Recovery:
         self._deleted = deleted
         self._check_crc = check_crc
         self._queues_lost = False
+        #: Queues that end with a file, and where.
+        self._full: dict[ConsumeQueue, int] = {}
         self.report = RecoveryReport(clean=clean)
         self._stopped_cleanly = clean
 
@@ -89,6 +92,7 @@ class Recovery:
         self._vouch_for_index()
         self.report.start_offset = start
         end = self._walk(start)
+        self._find_lost_ends()
         self._agree(end)
         self._settle_deletions(end)
         for queue in self._queues:
@@ -120,6 +124,8 @@ class Recovery:
         give its offsets out twice.
         """
         for queue in self._queues:
+            if queue.torn is None and self._log.min_offset == 0 and begins_late(queue, 0):
+                queue.torn = queue.path_of(queue.bases[0])  # nothing was ever cleaned
             if queue.torn is not None:
                 _log.error(
                     "%s is damaged, or files of it or before it are missing; its queue is built again", queue.torn
@@ -182,7 +188,7 @@ class Recovery:
         if self.report.clean:
             start = self._behind_last_queued()
             if start is not None:
-                return min(start, self._index_start())
+                return min(start, self._index_start(), self._behind_full_queues())
             self.report.clean = False
             self._find_queue_ends()
         self._drop_unsafe_indexes()
@@ -203,6 +209,21 @@ class Recovery:
             return None
         self._dispatcher.store_timestamp = topic_and_place(view, entry.commit_offset - base)[4]
         return entry.commit_offset + entry.size
+
+    def _behind_full_queues(self) -> int:
+        """Behind the first record that a queue whose last file is full may have lost with the file after it. A queue
+        of the default size is full once in 300,000 messages.
+        """
+        self._full = {queue: queue.max_offset for queue in self._queues if queue.is_full}
+        ends = (queue.cursor.max_commit_offset for queue in self._full)
+        return max(min(ends, default=self._log.max_known), self._log.min_offset)
+
+    def _find_lost_ends(self) -> None:
+        for queue, end in self._full.items():
+            if queue.max_offset > end:
+                path = queue.path_of(end * ENTRY_SIZE)
+                _log.error("%s is missing; the entries of its queue from %d on are built again", path, end)
+                self.report.rebuilt_queues += 1
 
     def _checkpoint_file(self) -> int:
         """The last file whose first record was safe, with all before it, at the checkpoint; else the first."""
