@@ -194,11 +194,13 @@ class CommitLog:
         return segment
 
     def _begin(self, segment: LogSegment) -> None:
-        """The file is the one that is written from now on. The flush thread may look at any moment of this."""
+        """The file is the one that is written from now on: last of all, so that nothing is written to one that is not
+        flushed. The flush thread may look at any moment of this.
+        """
+        self.unflushed.append(segment)
         if segment.is_new:
             self.bases.append(segment.base)
         self._last = segment
-        self.unflushed.append(segment)
 
     def _place(self, position: int) -> None:
         segment = self._current

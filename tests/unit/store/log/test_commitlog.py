@@ -79,18 +79,28 @@ def test_a_clean_stop_gives_back_the_blocks_allocated_ahead(tmp_path: Path) -> N
     store.close()
 
 
-def test_a_roll_that_is_ended_on_its_way_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class Full(list[object]):
+    def append(self, _value: object) -> None:
+        raise MemoryError
+
+
+@pytest.mark.parametrize("part", ["_begin", "bases", "unflushed"])
+def test_a_roll_that_is_ended_on_its_way_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
     """The writer stands at the beginning of the next file already: not of the one that is full."""
     store = open_store(tmp_path)
     put(store, body=b"first")
     with monkeypatch.context() as patched:
-        patched.setattr(store.log, "_begin", Mock(side_effect=MemoryError))
+        old = getattr(store.log, part)
+        patched.setattr(store.log, part, Full(old) if isinstance(old, list) else Mock(side_effect=MemoryError))
         with pytest.raises(MemoryError):
             fill(store)
     sent = bodies(store)
     assert len(sent) > 20
     put(store, body=b"goes on")
     assert bodies(store) == [*sent, b"goes on"]
+    assert store.log.bases[-1] in {segment.base for segment in store.log.unflushed}
     store.close()
     store = open_store(tmp_path)
     assert bodies(store) == [*sent, b"goes on"]
