@@ -20,12 +20,14 @@ from sprocketmq.store.files.files import Files
 from sprocketmq.store.files.passing_failure import can_pass
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.timer.log import UNIT_SIZE, TimerCheck, TimerLog, read_timer_check
-from sprocketmq.store.timer.wheel import TimerWheel
+from sprocketmq.store.timer.wheel import SLOTS, TimerWheel
 
 events = Events("sprocketmq.broker.delay")
 
 #: Units of the log, from its end, that a start looks for on the wheel.
 _UNITS_LOOKED_AT = 256
+#: `timercheck` says when it was written; a slave's may be a little older than the rest of it.
+_SLACK_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,24 @@ class TimerFiles:
 
     def load_check(self) -> TimerCheck:
         if not self._is_loaded:
-            self.check = self._safe_check = read_timer_check(self._files, self._check_path)
+            self.check = self._safe_check = self._believed(read_timer_check(self._files, self._check_path))
             self._is_loaded = True
         return self.check
+
+    def _believed(self, check: TimerCheck) -> TimerCheck:
+        """What `timercheck` says, unless it is gone, or names a time or an offset that was yet to come when it was
+        written. Then the last message tells: what was due before it was stored was delivered, but for a second.
+        """
+        stored, now = self._store.appender.store_timestamp, self._store.clock.now_ms()
+        topic_end = self._store.dispatcher.queue(TIMER_TOPIC, 0).next_offset
+        latest = max(stored, now) + SLOTS * self._precision
+        if not self.exist or (
+            0 < check.read_time <= min(check.timestamp + _SLACK_MS if check.timestamp else latest, latest)
+            and 0 <= check.queue_offset <= topic_end
+        ):
+            return check
+        events.error("timers damaged: how far they were delivered is taken from the log", path=self._check_path)
+        return TimerCheck(read_time=max(stored // self._precision - 1, 0) * self._precision)
 
     # -- for a slave ---------------------------------------------------------------------------------------------------
 
