@@ -4,7 +4,7 @@
 
 The newest epoch that both logs have was written by one master: up to its end in the shorter of them they are the same,
 and what is behind that here is nobody's. It is cut, durably, before the first report: a report is a promise. Nor are
-bytes of a new epoch written before the epoch is on disk. While the epochs are saved, what the master says is held.
+bytes of a new epoch written before the epoch is on disk. While log or epochs are saved, what the master says is held.
 
 A log whose epochs are all older than its master's oldest shares nothing that the master still has. It begins anew;
 RocketMQ's slave asks again every two seconds, for ever.
@@ -73,7 +73,7 @@ class AutoSwitchStream(SlaveStream):
         self._replica.check_dispatched()
 
     def _after(self, saving: Awaitable[None], then: Callable[[], object]) -> None:
-        """Go on when the epochs are on disk."""
+        """Go on when the log or the epochs are on disk."""
         self._saving = asyncio.ensure_future(saving)
         self._saving.add_done_callback(partial(self._saved, then))
         if self._transport is not None:
@@ -98,8 +98,16 @@ class AutoSwitchStream(SlaveStream):
         point = consistent_point(self._epochs.list, end, theirs, answer.log_end)
         if point is None:
             point = self._without_common_epoch(end, theirs, answer.log_end)
-        if point < self._replica.end_offset:
-            self._cut(point)
+        if point < self._replica.end_offset:  # flushed first, beside the loop: it may be much, and the cut needs it
+            self._after(asyncio.to_thread(self._store.flusher.flush), partial(self._part, theirs, point))
+        else:
+            self._forget_epochs(theirs, point)
+
+    def _part(self, theirs: EpochList, point: int) -> None:
+        self._cut(point)
+        self._forget_epochs(theirs, point)
+
+    def _forget_epochs(self, theirs: EpochList, point: int) -> None:
         self._after(self._epochs.cut(self._first_unshared(theirs, point)), self._begin_to_follow)
 
     def _begin_to_follow(self) -> None:

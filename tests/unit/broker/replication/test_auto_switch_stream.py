@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import threading
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from sprocketmq.protocol.ha.switch_stream import (
     encode_frame_header,
 )
 from sprocketmq.store.files.files import Disk
+from sprocketmq.store.log.commitlog import LogSegment
 from sprocketmq.store.replica import Replica
 
 HANDSHAKE = Handshake(7)
@@ -127,6 +129,28 @@ async def test_a_cut_is_reported_when_the_epochs_are_on_disk(connected: Connecte
     assert connected.wire.said[2:] == [SlaveReport(shared), SlaveReport(connected.ends[6])]
     assert connected.epochs.list.all == (MINE, Epoch(3, shared))
     assert connected.disk.synced_by_loop == []
+
+
+async def test_what_is_cut_is_flushed_beside_the_loop(connected: Connected, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log may have much that is not on disk yet; the cut waits for that, and the loop does not."""
+    shared, end, log = connected.ends[5], connected.ends[9], connected.store.log
+    waiting, going, flush = threading.Event(), threading.Event(), log.sync
+
+    def held(segment: LogSegment, upto: int) -> None:
+        waiting.set()
+        going.wait()
+        flush(segment, upto)
+
+    monkeypatch.setattr(log, "sync", held)
+    try:
+        connected.stream.data_received(encode_answer(shared, [MINE, Epoch(2, shared)]))
+        await until(waiting.is_set)
+        assert connected.wire.paused
+        assert log.max_offset == end
+    finally:
+        going.set()
+    await until(lambda: connected.wire.said[-1] == SlaveReport(shared))
+    assert log.max_offset == shared
 
 
 async def test_bytes_of_an_epoch_come_after_it(connected: Connected) -> None:
