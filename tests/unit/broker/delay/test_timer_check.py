@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def flipped(data: bytes, at: int, bit: int) -> bytes:
     return data[:at] + value.to_bytes(8, "big") + data[at + 8 :]
 
 
-DAMAGE = {
+DAMAGE: dict[str, Callable[[bytes], bytes | None]] = {
     "gone": lambda _data: None,
     "empty": lambda _data: b"",
     "zero": lambda data: bytes(len(data)),
