@@ -5,7 +5,7 @@
                                                                   [--together 8] [--done FILE] [--seconds N]
 
 The calls are found by running the script under a profile: each line of this project that calls something, by the task
-it does that for. What a client's request calls is no background work: it is answered. In a second run the profile
+it does that for. What a client's request calls is no background work: it is answered. In another process the profile
 raises at the call. That must be said in the log; nothing that was acknowledged may be lost; and the task must go on, or
 the store must have stopped taking messages. Interpreted code alone can be looked into. --one-each takes one call of
 each task. --together raises at so many calls in one run of the script, at half of them where that shows something, and
@@ -21,15 +21,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from tests.fault.history.findings import Finding
 from tests.fault.systematic.alive import at_rest
-from tests.fault.systematic.program import keep, options_of, perform
+from tests.fault.systematic.program import keep, mute, options_of, perform
 from tests.fault.systematic.script import Play, signs
 
 import sprocketmq
@@ -216,13 +218,26 @@ def _raise_at(
 
 def _tried(mode: str, some: Sequence[Site], ending: str, result: dict[str, Any]) -> list[Site]:
     """Those that were made. Of several that break a promise together, each half is tried again, down to the one."""
-    met, findings = asyncio.run(inject(mode, some, ending))
+    met, findings = _in_a_process(mode, some, ending)
     if findings and len(some) > 1:
         halves = some[: len(some) // 2], some[len(some) // 2 :]
         return [site for half in halves for site in _tried(mode, half, ending, result)]
     result["raised"] += len(met)
     result["findings"] += [f"{mode}, {some[0]}: {finding}" for finding in findings][:5]
     return met
+
+
+def _in_a_process(mode: str, some: Sequence[Site], ending: str) -> tuple[list[Site], list[Finding]]:
+    """Of its own: much is called once in the life of a process, and then kept. What ends the script is a finding."""
+    with ProcessPoolExecutor(1, get_context("spawn"), mute) as pool:
+        try:
+            return pool.submit(_injected, mode, some, ending).result()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it came of the fault
+            return list(some), [Finding("ended", repr(error))]
+
+
+def _injected(mode: str, some: Sequence[Site], ending: str) -> tuple[list[Site], list[Finding]]:
+    return asyncio.run(inject(mode, some, ending))
 
 
 def _one_each(found: list[Site]) -> list[Site]:

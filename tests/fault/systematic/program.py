@@ -29,11 +29,16 @@ def keep(result: dict[str, Any], file: Path | None) -> None:
         file.write_text(json.dumps(result, indent=2) + "\n")
 
 
+def mute() -> None:
+    """What is logged is looked at, and not shown."""
+    logging.lastResort = None
+    logging.getLogger("sprocketmq").addHandler(logging.NullHandler())
+
+
 def perform(run: Callable[[argparse.Namespace], dict[str, Any]], parser: argparse.ArgumentParser) -> None:
     """Print what came of it as JSON; exit 1 when there are findings."""
     options = parser.parse_args()
-    logging.lastResort = None
-    logging.getLogger("sprocketmq").addHandler(logging.NullHandler())
+    mute()
     result = run(options)
     print(json.dumps(result, indent=2))
     sys.exit(1 if result["findings"] else 0)
