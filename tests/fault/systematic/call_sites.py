@@ -49,7 +49,7 @@ NO_TASKS = (
 #: no failures that there are.
 NO_FAILURES = (
     "__exit__", "__aexit__", "get_running_loop", ".call_later", ".call_at", ".call_soon", "Periodic._sleep",
-    "WeakSet.__init__.<locals>._remove",
+    "WeakSet.__init__.<locals>._remove", "_get_module_lock.<locals>.cb",
 )  # fmt: skip
 
 
