@@ -212,9 +212,15 @@ class Recovery:
 
     def _behind_full_queues(self) -> int:
         """Behind the first record that a queue whose last file is full may have lost with the file after it. A queue
-        of the default size is full once in 300,000 messages.
+        of the default size is full once in 300,000 messages. Only the last file of the log is looked through: a queue
+        that has been full for long must not make every start a walk through the whole log.
         """
-        self._full = {queue: queue.max_offset for queue in self._queues if queue.is_full}
+        begin = max(self._log.bases)
+        self._full = {
+            queue: queue.max_offset
+            for queue in self._queues
+            if queue.is_full and queue.cursor.max_commit_offset >= begin
+        }
         ends = (queue.cursor.max_commit_offset for queue in self._full)
         return max(min(ends, default=self._log.max_known), self._log.min_offset)
 
