@@ -19,6 +19,7 @@ from sprocketmq.broker.pop.acks import PopAcks
 from sprocketmq.broker.pop.assignment import Assignments
 from sprocketmq.broker.pop.handler import PopProcessors
 from sprocketmq.broker.pop.order import PopOrder
+from sprocketmq.broker.pop.popped_offsets import PoppedOffsets
 from sprocketmq.broker.pop.revive import Revive
 from sprocketmq.broker.retry.consumer_retry import Retries
 from sprocketmq.broker.roles import Standing
@@ -90,6 +91,7 @@ class MessageKinds:
             settings, store, broker.topics, broker.offsets, clock, self.put, lambda: self.timer.delivered_ms,
             stats.special,
         )  # fmt: skip
+        self.popped = PoppedOffsets(store, broker.offsets, self.revive.topic)
         self.order = order = PopOrder(broker.offsets, broker.files, store.layout.config, clock)
         self.pops = PopProcessors(
             settings, store, broker.topics, broker.groups, broker.offsets, stats, clock, self.revive, order,
@@ -138,6 +140,7 @@ class MessageKinds:
         self.schedule.load()
         self.assignments.load()
         self._started = True
+        self.popped.load(was_slave=self._files.exists(self._followed))
         self._note_role()
         if self._roles.current.is_master:
             self._begin_duties()
@@ -156,6 +159,7 @@ class MessageKinds:
         self.schedule.start()
         if self._settings.current.timer_wheel_enable:
             self.timer.start()
+        self.popped.catch_up()
         self.revive.load()
         self.order.alarm.start()
         self.order.load()
@@ -170,6 +174,7 @@ class MessageKinds:
         self.timer.stop(save=False)
         for part in (self.schedule, self.timer, self.halves, self.revive):
             part.progress.drop()
+        self.popped.know(self.popped.end)
 
     def _stop_alarms(self) -> None:
         self._on_duty = False

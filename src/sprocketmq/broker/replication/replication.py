@@ -33,8 +33,8 @@ class Replication:
                 broker.settings, broker.store, self.replica, broker.roles, LogComparison(broker.store, broker.client),
                 broker.acks,
             )  # fmt: skip
-        self.replica.on_cut.append(lambda _end: kinds.timer.files.forget_wheel())
-        self.replica.on_anew.append(kinds.timer.files.forget_wheel)
+        self.replica.on_cut += [lambda _end: kinds.timer.files.forget_wheel(), lambda _end: kinds.popped.cut()]
+        self.replica.on_anew += [kinds.timer.files.forget_wheel, kinds.popped.cut]
         self.master.on_change = broker.sends.admission.close
         self.slave.on_lost = broker.registration.soon
         self.master.tls, self.slave.calling = broker.tls.server, broker.tls.calling
@@ -44,7 +44,7 @@ class Replication:
         )  # fmt: skip
         self._slave_tables = SlaveTables(
             broker.roles, broker.store, broker.client, broker.topics, broker.groups, broker.offsets, broker.mappings,
-            kinds.schedule, kinds.timer, kinds.assignments, broker.deletions,
+            kinds.schedule, kinds.timer, kinds.assignments, broker.deletions, kinds.popped,
         )  # fmt: skip
         broker.sends.admission.gates.append(self.master.check_copies)
         figures = ReplicationFigures(broker.roles, broker.store, self.master, self.slave)

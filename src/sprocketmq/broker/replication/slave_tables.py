@@ -18,6 +18,7 @@ from functools import partial
 from sprocketmq.broker.delay.levels import Schedule
 from sprocketmq.broker.delay.timer import Timer
 from sprocketmq.broker.pop.assignment import Assignments
+from sprocketmq.broker.pop.popped_offsets import PoppedOffsets
 from sprocketmq.broker.replication.master_tables import LOG_END, versions_in
 from sprocketmq.broker.roles import Roles
 from sprocketmq.broker.static_topic.mappings import QueueMappings
@@ -66,7 +67,7 @@ class SlaveTables:
     def __init__(
         self, roles: Roles, store: MessageStore, client: RemotingClient, topics: TopicTable, groups: GroupTable,
         offsets: ConsumerOffsets, mappings: QueueMappings, schedule: Schedule, timer: Timer, assignments: Assignments,
-        deletions: TopicDeletions,
+        deletions: TopicDeletions, popped: PoppedOffsets,
     ) -> None:  # fmt: skip
         self._roles = roles
         self._store = store
@@ -79,6 +80,7 @@ class SlaveTables:
         self._timer = timer
         self._assignments = assignments
         self._deletions = deletions
+        self._popped = popped
         self._told_offsets: Mapping[str, Mapping[int, int]] = {}
         self._seen: dict[str, str] = {}
         self._told_deletions: dict[str, Deletion] = {}
@@ -115,6 +117,7 @@ class SlaveTables:
 
     async def _round(self, address: str) -> float:
         """One look at the master; the seconds until the next."""
+        popped_end = self._popped.end
         told = versions_in(await self._ask(address))
         versions = dict.fromkeys(_CODES, "") if told is None else told
         changed = [name for name in _CODES if told is None or self._is_old(name, versions.get(name, ""))]
@@ -125,8 +128,11 @@ class SlaveTables:
         missing = self._deletions.missing(self._told_deletions)
         if (late or missing) and (told is None or await self._has_log(address)):
             self._take(late, versions)
+            late = {}
             if told is not None:
                 await self._deletions.follow(missing)
+        if "offsets" not in late:
+            self._popped.know(popped_end)
         return _JAVA_PERIOD_SECONDS if told is None else _PERIOD_SECONDS
 
     def _take(self, bodies: Mapping[str, bytes | None], versions: Mapping[str, str]) -> None:

@@ -31,6 +31,8 @@ class ConsumerOffsets:
         self.pulled: dict[str, dict[int, int]] = {}
         self.resets: dict[str, dict[int, int]] = {}
         self.data_version = DataVersion(timestamp=clock.now_ms())
+        #: When the file was saved that was loaded; 0 without one.
+        self.saved_ms = 0
         #: Waits until the log is on disk as far as it is written; called on the thread that saves.
         self.log_is_safe: Callable[[], object] = lambda: None
         self.saver = Saver("offsets", self._take)
@@ -46,6 +48,7 @@ class ConsumerOffsets:
         if kept is not None:
             self.table = {key: dict(offsets) for key, offsets in kept.offset_table.items()}
             self.data_version = kept.data_version
+            self.saved_ms = kept.data_version.timestamp
             self._changed.update(dict.fromkeys(self.table))
 
     def clamp(self, max_offset: Callable[[str, int], int]) -> None:

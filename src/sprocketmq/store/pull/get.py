@@ -129,6 +129,8 @@ class PullReader:
         if cursor is None:
             return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
         low, high = cursor.owner.min_offset, cursor.max_offset
+        if high < offset <= cursor.next_offset:  # the next one is written, or will be, and cannot be read yet
+            return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
         if high == 0:
             return GetResult(GetStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
         if offset < low:

@@ -32,6 +32,22 @@ def test_where_a_pull_goes_on(tmp_path: Path, offset: int, status: GetStatus, go
     store.close()
 
 
+@pytest.mark.parametrize("readable", [0, 1])
+def test_a_place_that_is_written_and_cannot_be_read_yet_is_waited_at(tmp_path: Path, readable: int) -> None:
+    """Another broker may have given it to the consumer, before this one became the master."""
+    store = open_store(tmp_path)
+    for number in range(readable):
+        put(store, body=b"%d" % number)
+    store.readable.limit(store.log.max_offset)
+    for number in range(readable, 3):
+        put(store, body=b"%d" % number)
+    for offset in (2, 3):
+        result = store.get_message("T", 0, offset, 32, MANY)
+        assert (result.status, result.next_begin_offset) == (GetStatus.OFFSET_OVERFLOW_ONE, offset)
+    assert store.get_message("T", 0, 4, 32, MANY).next_begin_offset == readable
+    store.close()
+
+
 def test_queues_that_have_nothing(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     put(store)
