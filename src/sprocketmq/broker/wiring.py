@@ -89,7 +89,7 @@ class MessageKinds:
         self.retries = Retries(settings, store, broker.topics, broker.groups, broker.locks, stats, answers, self.put)
         self.revive = Revive(
             settings, store, broker.topics, broker.offsets, clock, self.put, lambda: self.timer.delivered_ms,
-            stats.special,
+            stats.special, deliveries,
         )  # fmt: skip
         self.popped = PoppedOffsets(store, broker.offsets, self.revive.topic)
         self.order = order = PopOrder(broker.offsets, broker.files, store.layout.config, clock)

@@ -229,8 +229,8 @@ def a_pop_is_visible_at_once() -> Iterator[None]:
         self._settled_ms = 1 << 62
         for queue in self._queues:
             self._read(queue)
-            for _offset, check_point in list(queue.waiting.values()):
-                check_point.invisible_time = 0
+            for waiting in queue.waiting.values():
+                waiting.check_point.invisible_time = 0
             self._revive(queue, self._clock.now_ms() + 10_000)
 
     with patch.object(Revive, "run", run), patch("sprocketmq.broker.pop.revive.EARLY_MS", 2900):

@@ -2,13 +2,15 @@
 
 Check points and acknowledgements come to the revive topic when their time has come. A check point waits there a little
 for the last acknowledgements; each of its messages that has none then goes to the group's retry topic, with one more
-try. What the group CID_RMQ_SYS_REVIVE_GROUP has committed is settled; the rest is read again after a restart.
+try. What the group CID_RMQ_SYS_REVIVE_GROUP has committed is settled; the rest is read again after a restart, and by
+the next master. What was given back names the record it came from, so that it is not given back again.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import orjson
 
@@ -16,7 +18,7 @@ from sprocketmq.broker.metrics.special_message_counts import SpecialMessageCount
 from sprocketmq.broker.pop.records import ACK, BATCH_ACK, CHECK_POINT, CheckPoint, Key, PopAck
 from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
-from sprocketmq.broker.system_topics.delivery import HOPELESS, Home, message_of
+from sprocketmq.broker.system_topics.delivery import HOPELESS, Deliveries, Home, message_of
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.broker.tables.topics import TopicTable
@@ -49,6 +51,7 @@ class Revive:
     def __init__(
         self, settings: Settings, store: MessageStore, topics: TopicTable, offsets: ConsumerOffsets, clock: Clock,
         put: Callable[[BrokerMessage], PutResult], timer_time: Callable[[], int], counts: SpecialMessageCounts,
+        deliveries: Deliveries,
     ) -> None:  # fmt: skip
         self.topic = f"rmq_sys_REVIVE_LOG_{settings.current.broker_cluster_name}"
         self.progress = SafeProgress(store, self._progress, self._commit)
@@ -60,6 +63,7 @@ class Revive:
         self._put = put
         self._timer_time = timer_time
         self._counts = counts
+        self._deliveries = deliveries
         self._queues = [_ReviveQueue(number) for number in range(settings.current.revive_queue_num)]
         self._next_queue = 0
         self._settled_ms = 0
@@ -146,12 +150,12 @@ class Revive:
             if tag == CHECK_POINT:
                 check_point = CheckPoint.decode(body)
                 self._counts.revive_out[check_point.topic, check_point.group, _kind(tag), queue.number] += 1
-                queue.add(record.queue_offset, check_point)
+                queue.add(_Waiting(check_point, record.queue_offset, record.commit_offset, record.store_timestamp))
             elif tag in (ACK, BATCH_ACK):
                 ack = PopAck.decode(body)
                 self._counts.revive_out[ack.topic, ack.group, _kind(tag), queue.number] += 1
                 if ack.key in queue.waiting:
-                    queue.waiting[ack.key][1].acked.update(ack.offsets)
+                    queue.waiting[ack.key].check_point.acked.update(ack.offsets)
         except (ValueError, KeyError, TypeError) as error:
             events.warning("revive record passed over", commit_offset=record.commit_offset, reason=error)
 
@@ -161,16 +165,21 @@ class Revive:
             if not queue.due or now < queue.due[0][0] + LATE_MS or self._settled_ms <= queue.due[0][0]:
                 return
             key = queue.due[0][2]
-            check_point = queue.waiting[key][1]
+            waiting = queue.waiting[key]
+            check_point = waiting.check_point
             for offset in check_point.offsets:
-                if offset not in check_point.acked and not self._give_back(check_point, offset):
+                if offset not in check_point.acked and not self._give_back(waiting, offset):
                     return  # the store takes no messages: what was given back is not given twice
                 check_point.acked.add(offset)
             heapq.heappop(queue.due)
             del queue.waiting[key]
 
-    def _give_back(self, check_point: CheckPoint, offset: int) -> bool:
+    def _give_back(self, waiting: _Waiting, offset: int) -> bool:
         """Whether the message is dealt with."""
+        check_point, deliveries = waiting.check_point, self._deliveries
+        is_doubtful = deliveries.is_doubtful(waiting.commit_offset)
+        if is_doubtful and deliveries.cannot_tell():
+            return False
         entry = self._store.reader.entry(check_point.topic, check_point.queue_id, offset)
         record = None if entry is None or entry.is_filler else self._store.reader.record_at(entry.commit_offset)
         if record is None:
@@ -179,11 +188,14 @@ class Revive:
         topic = check_point.topic
         if not names.is_retry_topic(topic):
             topic = names.pop_retry_topic(check_point.group, topic)
+        if is_doubtful and deliveries.is_home(record, topic, waiting.store_timestamp):
+            return True
         self._topics.create_own(topic, 1)
         properties = decode_properties(record.properties)
         properties.setdefault(FIRST_POP_TIME, str(check_point.pop_time))
         message = message_of(record, Home(topic, 0), properties)
         message.reconsume_times += 1
+        message.prepared_transaction_offset = record.commit_offset
         result = message.put_to(self._store)
         self._counts.revive_retries[check_point.topic, check_point.group, PutStatus(result.status).name] += 1
         return result.ok or result.status in HOPELESS
@@ -192,7 +204,7 @@ class Revive:
 
     def _progress(self) -> dict[int, int]:
         found = {
-            queue.number: min((offset for offset, _ in queue.waiting.values()), default=queue.next_offset)
+            queue.number: min((each.queue_offset for each in queue.waiting.values()), default=queue.next_offset)
             for queue in self._queues
         }
         return {number: offset for number, offset in found.items() if offset}
@@ -207,16 +219,26 @@ def _kind(tag: str) -> str:
     return "CK" if tag == CHECK_POINT else "ACK"
 
 
+class _Waiting(NamedTuple):
+    """A check point that is not settled, and its record in the revive topic."""
+
+    check_point: CheckPoint
+    queue_offset: int
+    commit_offset: int
+    store_timestamp: int
+
+
 class _ReviveQueue:
-    """`waiting` are the check points that are not settled, with their offsets; `due` is a heap of when they are."""
+    """`waiting` are the check points that are not settled; `due` is a heap of when they are."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.next_offset = 0
-        self.waiting: dict[Key, tuple[int, CheckPoint]] = {}
+        self.waiting: dict[Key, _Waiting] = {}
         self.due: list[tuple[int, int, Key]] = []
 
-    def add(self, queue_offset: int, check_point: CheckPoint) -> None:
-        if check_point.key not in self.waiting:
-            self.waiting[check_point.key] = queue_offset, check_point
-            heapq.heappush(self.due, (check_point.revive_time, queue_offset, check_point.key))
+    def add(self, waiting: _Waiting) -> None:
+        key = waiting.check_point.key
+        if key not in self.waiting:
+            self.waiting[key] = waiting
+            heapq.heappush(self.due, (waiting.check_point.revive_time, waiting.queue_offset, key))

@@ -63,12 +63,25 @@ class Deliveries:
         """Another broker has delivered until now: what of this log it has brought home must be looked up."""
         self._doubtful_below = self._store.log.max_offset
 
+    def is_doubtful(self, commit_offset: int) -> bool:
+        """Whether what this record asks for may have been done."""
+        return commit_offset < self._doubtful_below
+
+    def cannot_tell(self) -> bool:
+        """Whether what was brought home last is in the log and not in the index yet."""
+        return self._store.dispatcher.dispatched_offset < self._doubtful_below
+
+    def is_home(self, record: Record, topic: str, since_ms: int) -> bool:
+        key = decode_properties(record.properties).get(UNIQUE_KEY, "")
+        found = self._store.reader.query(topic, key, _MAX_FOUND, since_ms, _END_OF_TIME)
+        return any(each.prepared_transaction_offset == record.commit_offset for each in found)
+
     def deliver(self, record: Record, home: Home, properties: dict[str, str]) -> bool:
         """Whether the message is dealt with; False when the store takes none now, or cannot tell whether it has it."""
-        if record.commit_offset < self._doubtful_below:
-            if self._store.dispatcher.dispatched_offset < self._doubtful_below:
-                return False  # what was brought home last is in the log and not in the index yet
-            if self._is_home(record, home, properties):
+        if self.is_doubtful(record.commit_offset):
+            if self.cannot_tell():
+                return False
+            if self.is_home(record, home.topic, record.store_timestamp):
                 return True
         message = message_of(record, home, properties)
         message.prepared_transaction_offset = record.commit_offset
@@ -80,11 +93,6 @@ class Deliveries:
             if home.topic != TIMER_TOPIC:  # a long delay is laid down again for the next part of its way
                 self._stats.special.rested(home.topic, self._store.clock.now_ms() - record.born_timestamp)
         return result.ok or result.status in HOPELESS
-
-    def _is_home(self, record: Record, home: Home, properties: dict[str, str]) -> bool:
-        key = properties.get(UNIQUE_KEY, "")
-        found = self._store.reader.query(home.topic, key, _MAX_FOUND, record.store_timestamp, _END_OF_TIME)
-        return any(each.prepared_transaction_offset == record.commit_offset for each in found)
 
 
 def message_of(record: Record, home: Home, properties: dict[str, str] | None = None) -> BrokerMessage:

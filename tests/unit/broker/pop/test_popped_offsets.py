@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from tests.unit.broker.pop.test_handler import INVISIBLE_MS, ack, infos, pass_time, pop
-from tests.unit.broker.support import Caller, FakeClock, bodies, make_broker
+from tests.unit.broker.support import KEY, Caller, FakeClock, bodies, make_broker
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol.names import pop_retry_topic
 
 Kill = Callable[[], Awaitable[Broker]]
 
@@ -59,6 +60,23 @@ async def test_what_was_acknowledged_comes_never_again_and_the_rest_in_its_time(
     assert (await pop(Caller(again))).code == ResponseCode.POLLING_TIMEOUT
     pass_time(again, clock, INVISIBLE_MS + 4000)
     assert Counter(bodies(await pop(Caller(again)))) == Counter([b"1", b"3"])
+
+
+async def test_what_was_given_back_is_not_given_back_again(
+    caller: Caller, broker: Broker, clock: FakeClock, kill: Kill
+) -> None:
+    """The broker was killed before it had saved that; what is popped once more is another matter."""
+    await caller.send(body=b"0", UNIQ_KEY=KEY)
+    await pop(caller)
+    pass_time(broker, clock, INVISIBLE_MS + 4000)
+    again = await kill()
+    pass_time(again, clock, INVISIBLE_MS + 4000)
+    given = again.store.max_offset(pop_retry_topic("G", "T"), 0)
+    assert given == 1
+    again.offsets.place("G", "T", 0, 0)
+    assert len(bodies(await pop(Caller(again)))) == 2
+    pass_time(again, clock, INVISIBLE_MS + 4000)
+    assert again.store.max_offset(pop_retry_topic("G", "T"), 0) == 3
 
 
 async def test_an_offset_that_was_set_back_after_the_pop_stays_so(
