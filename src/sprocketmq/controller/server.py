@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from sprocketmq.auth.wiring import Access
 from sprocketmq.codes import RequestCode, ResponseCode
-from sprocketmq.controller import elections, rules
+from sprocketmq.controller import elections, probes, rules
 from sprocketmq.controller.audited_state import controller_looks
 from sprocketmq.controller.broker_set import BrokerSet
 from sprocketmq.controller.broker_sets import BrokerSets
@@ -37,16 +37,12 @@ from sprocketmq.protocol.headers.nameserver import BrokerHeartbeatRequestHeader
 from sprocketmq.remoting import Connection, ProcessorTable, RemotingClient, RemotingServer
 from sprocketmq.remoting.answer_times import AnswerTimes
 from sprocketmq.remoting.body_limits import limit_bodies
-from sprocketmq.remoting.peer import format_address, parse_address
+from sprocketmq.remoting.peer import format_address
 from sprocketmq.remoting.running_settings import RunningSettings
 from sprocketmq.remoting.tls import TlsService
 
 events = Events("sprocketmq.controller.server")
 
-#: A broker whose connection closed gets so long to take another; one that takes it lives.
-RECONNECT_SECONDS = 0.2
-#: Between probes of such a broker, when one ends.
-_PROBE_PAUSE = 0.01
 #: Between tries to take part in the contest for leadership, when the engine does not answer.
 _CONTEST_PAUSE = 1.0
 #: Who starts a controller is told that it is ready when it knows who leads, or after so long.
@@ -177,6 +173,8 @@ class Controller:
         for record in self.sets:  # what this controller saw end while another led, or nobody
             if record.master is not None and self.liveness.saw_end_of(_identity(record, record.master)):
                 self.look_for_master(record.name)
+            else:
+                self._start(self._look_at_unheard(record))
         # Others may still have a lease of an earlier leader, or have had no time to be heard of.
         patience = max(self.settings.current.scan_inactive_master_interval, MAX_LEASE_MS) / 1000
         self._look = asyncio.get_running_loop().call_later(patience, self._look_at_all)
@@ -224,6 +222,8 @@ class Controller:
         is_replica = record is not None and identity == _identity(record, identity.broker_id)
         if is_replica and self.is_leader and self.liveness.has_lost(identity, standing.epoch, standing.max_offset):
             self._start(self._distrust(identity))
+        if is_new and is_replica and self.is_leader and record is not None:
+            self._start(self._look_at_unheard(record))
 
     def lease(self, name: str, asked: LeaseFields) -> int | None:
         """The milliseconds that were granted: to the master alone, and only as long as it lives."""
@@ -256,10 +256,19 @@ class Controller:
             self._start(self._confirm_end(identity, connection))
 
     async def _confirm_end(self, identity: LiveIdentity, connection: Connection) -> None:
-        if await _reachable(identity.address):
+        if await probes.is_reachable(identity.address):
             return  # if it does not speak again it is missed in time
         if self.liveness.gone(identity, connection):
             self._gone(identity, "its connection closed and it takes no other")
+
+    async def _look_at_unheard(self, record: BrokerSet) -> None:
+        """A master that this controller has not heard may have the lease of another one, unless its process is gone."""
+        master = _identity(record, record.master or 0)
+        if record.master is None or not elections.candidates(record, self._living(record)):
+            return  # nobody who has all that was promised is heard either
+        if not self.liveness.lives(master) and await probes.refuses(master.address):
+            events.warning("broker gone", broker=record.name, id=record.master, reason="its address is nobody's")
+            self.look_for_master(record.name)
 
     def _expire(self) -> None:
         """Miss those that are due, and come again when the next one is."""
@@ -337,7 +346,7 @@ class Controller:
     async def _answers(self, address: str) -> bool:
         """Whatever it says."""
         try:
-            await self._client.call(address, Command(RequestCode.EXCHANGE_BROKER_HA_INFO), RECONNECT_SECONDS)
+            await self._client.call(address, Command(RequestCode.EXCHANGE_BROKER_HA_INFO), probes.RECONNECT_SECONDS)
         except SprocketError:
             return False
         return True
@@ -380,23 +389,3 @@ class Controller:
 
 def _identity(record: BrokerSet, broker_id: int) -> LiveIdentity:
     return LiveIdentity(record.cluster, record.name, broker_id, record.addresses.get(broker_id, ""))
-
-
-async def _reachable(address: str) -> bool:
-    """Whether the broker takes connections. A process that is killed closes its sockets one after the other, and takes
-    one until the turn of those that listen: so it is held for as long as there is, and tried again where it ends.
-    """
-    taken = False
-    try:
-        async with asyncio.timeout(RECONNECT_SECONDS):
-            while True:
-                taken = False
-                reader, writer = await asyncio.open_connection(*parse_address(address))
-                taken = True
-                with contextlib.closing(writer), contextlib.suppress(ConnectionError):
-                    await reader.read(1)
-                await asyncio.sleep(_PROBE_PAUSE)
-    except TimeoutError:
-        return taken
-    except (OSError, ValueError):
-        return False

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -397,6 +398,34 @@ async def test_a_new_leader_replaces_whom_it_saw_go(config: ControllerConfig, li
     assert ((await asyncio.wait_for(listener.notices.get(), 60)).ext_fields or {})["masterBrokerId"] == "2"
     await caller.client.close()
     await controller.stop()
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+async def test_a_restarted_controller_replaces_a_master_whose_process_is_gone(
+    config: ControllerConfig, tmp_path: Path, listener: Listener, is_there: bool
+) -> None:
+    """One that is there and not heard yet may have a lease: it is given time."""
+    config = replace(config, scan_inactive_master_interval=600_000)
+    async with await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0) as server:
+        address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}" if is_there else "127.0.0.1:1"
+        controller = Controller(config, FileEngine(tmp_path / "kept.json"))
+        await controller.start()
+        caller = Caller(controller)
+        await pair(caller, address, listener.address)
+        await caller.client.close()
+        await controller.stop()
+        again = Controller(config, FileEngine(tmp_path / "kept.json"))
+        await again.start()
+        caller = Caller(again)
+        await caller.heartbeat(2, address=listener.address)
+        if is_there:
+            await until(lambda: len(again.liveness) == 1 and not again._tasks)
+            assert again.elections == {}
+        else:
+            notice = await asyncio.wait_for(listener.notices.get(), 60)
+            assert (notice.ext_fields or {})["masterBrokerId"] == "2"
+        await caller.client.close()
+        await again.stop()
 
 
 async def test_figures(controller: Controller, call: Caller) -> None:
