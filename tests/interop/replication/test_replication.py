@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from tests.peers.sprocket import SprocketBroker
 from tests.peers.toolchain import needs_tools
 
 from sprocketmq.client import ConsumerSettings, PushConsumer, ReceivedMessage
-from sprocketmq.codes import RequestCode
+from sprocketmq.codes import RequestCode, ResponseCode
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
@@ -52,7 +53,10 @@ def log_of(broker: Broker) -> bytes:
 
 
 def end_of(broker: Broker) -> int:
-    _code, body = probe.ask(broker.address, RequestCode.GET_BROKER_RUNTIME_INFO)
+    """Java's broker fails in its first second, when it has taken no figures yet."""
+    ask = partial(probe.ask, broker.address, RequestCode.GET_BROKER_RUNTIME_INFO)
+    eventually(lambda: ask()[0] == ResponseCode.SUCCESS, "it tells its figures")
+    _code, body = ask()
     return int(body.split(b'"commitLogMaxOffset":"')[1].split(b'"')[0])
 
 
