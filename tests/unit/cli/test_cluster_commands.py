@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sprocketmq.cli.main import main
+from sprocketmq.client.settings import ConsumerSettings
+from sprocketmq.client.sync import PushConsumer
 from sprocketmq.errors import SprocketError
 from sprocketmq.testing import EmbeddedCluster
 
@@ -117,3 +120,31 @@ def test_failures_say_what_to_do_next(cluster: EmbeddedCluster) -> None:
 )
 def test_bad_use_is_two(cluster: EmbeddedCluster, arguments: tuple[str, ...]) -> None:
     assert sprocket(cluster.nameserver, *arguments).exit_code == 2
+
+
+def test_a_group_that_hangs_in_its_first_messages_has_a_lag_that_is_not_known(cluster: EmbeddedCluster) -> None:
+    """Its retry queue has an offset, its topic has none: a zero would say that all is consumed."""
+    at, held, done = cluster.nameserver, threading.Event(), threading.Event()
+    ok(at, "send", "cli-stuck", "never consumed")
+    consumer = PushConsumer("hangers", at, settings=ConsumerSettings(consume_from="first"))
+
+    @consumer.subscribe("cli-stuck")
+    def handle(_message: object) -> None:
+        held.set()
+        assert done.wait(60)
+
+    with consumer:
+        try:
+            assert held.wait(60)
+            (rows,) = ok(at, "group", "lag", "hangers")
+            (stuck,) = (row for row in rows if row["topic"] == "cli-stuck")
+            assert (stuck["lag"], stuck["consumer_offset"]) == (None, None)
+            said = sprocket(at, "group", "lag", "hangers").stdout
+            assert said.endswith("\nlag -; no offset committed for cli-stuck\n")
+            (listed,) = ok(at, "group", "list", "--details")
+            assert {"group": "hangers", "members": 1, "topics": ["cli-stuck"], "lag": None} in listed
+            checked = sprocket(at, "check", "--group", "hangers")
+            assert checked.exit_code == 3
+            assert "the lag of hangers is not known: no offset committed for cli-stuck" in checked.stdout
+        finally:
+            done.set()

@@ -21,6 +21,7 @@ from sprocketmq.cli.output.tables import echo_json
 if TYPE_CHECKING:
     from sprocketmq.client.admin import AdminClient
     from sprocketmq.client.admin.brokers import BrokerStatus
+    from sprocketmq.client.admin.groups import GroupFigures
     from sprocketmq.client.options import ClientOptions
 
 
@@ -151,8 +152,7 @@ async def _group(admin: AdminClient, name: str, bounds: Thresholds, online: bool
         await known_group(admin, name)
     except NotThere as error:
         return [CheckResult(f"lag_{name}", Health.UNKNOWN, str(error))]
-    lag = sum(row.lag for row in await admin.groups.lag(name))
-    found = [CheckResult(f"lag_{name}", bounds.judge(lag), f"{name} is {lag} messages behind", lag)]
+    found = [_lag(name, await admin.groups.figures(name), bounds)]
     if online:
         try:
             members = len((await admin.groups.connection(name)).connection_set)
@@ -165,6 +165,14 @@ async def _group(admin: AdminClient, name: str, bounds: Thresholds, online: bool
             )
         )
     return found
+
+
+def _lag(name: str, figures: GroupFigures, bounds: Thresholds) -> CheckResult:
+    if figures.lag is None and figures.uncommitted:
+        said = f"the lag of {name} is not known: no offset committed for {', '.join(figures.uncommitted)}"
+        return CheckResult(f"lag_{name}", Health.UNKNOWN, said)
+    lag = figures.progress.lag
+    return CheckResult(f"lag_{name}", bounds.judge(lag), f"{name} is {lag} messages behind", lag)
 
 
 def _line(worst: Health, findings: list[CheckResult]) -> str:

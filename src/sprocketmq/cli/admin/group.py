@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,13 +10,12 @@ from sprocketmq.cli.cluster_options import cluster_options, json_option, run_cli
 from sprocketmq.cli.completion import BROKER, GROUP, TOPIC
 from sprocketmq.cli.name_check import known_group, known_topic
 from sprocketmq.cli.output.confirm import confirm
-from sprocketmq.cli.output.tables import moment, say, show
+from sprocketmq.cli.output.tables import cell, moment, say, show
 from sprocketmq.cli.output.watch import watch_option, watched
-from sprocketmq.protocol.names import is_retry_topic
 
 if TYPE_CHECKING:
     from sprocketmq.client.admin import AdminClient
-    from sprocketmq.client.admin.groups import QueueLag
+    from sprocketmq.client.admin.groups import GroupFigures, QueueLag
     from sprocketmq.client.options import ClientOptions
     from sprocketmq.protocol.bodies.connections import ConsumerConnection
 
@@ -46,17 +44,13 @@ def list_groups(options: ClientOptions, everything: bool, details: bool, as_json
 
 
 async def _details(admin: AdminClient, name: str) -> dict[str, Any]:
-    """A group that nobody has consumed with has no lag; that is not an error here."""
-    from sprocketmq.client.errors import ClientError
-
-    members: int | None = 0
-    rows: list[QueueLag] = []
-    with contextlib.suppress(ClientError):
-        members = len((await admin.groups.connection(name)).connection_set)
-    with contextlib.suppress(ClientError):
-        rows = await admin.groups.lag(name)
-    topics = sorted({row.queue.topic for row in rows if not is_retry_topic(row.queue.topic)})
-    return {"group": name, "members": members, "topics": topics, "lag": sum(row.lag for row in rows) if rows else None}
+    figures = await admin.groups.figures(name)
+    return {
+        "group": name,
+        "members": len(figures.members.connection_set),
+        "topics": figures.topics,
+        "lag": figures.lag,
+    }
 
 
 @group.command()
@@ -126,35 +120,37 @@ def delete(options: ClientOptions, name: str, clean_offsets: bool, yes: bool, as
 def lag(options: ClientOptions, name: str, topic: str | None, owners: bool, watch: float | None, as_json: bool) -> None:
     """How far the group NAME is in every queue."""
 
-    async def once() -> list[QueueLag]:
+    async def once() -> GroupFigures:
         from sprocketmq.client.admin import AdminClient
+        from sprocketmq.client.admin.groups import NOBODY, GroupFigures, Progress
 
         async with AdminClient(options) as admin:
             await known_group(admin, name)
-            if topic is not None:
-                await known_topic(admin, topic)
-            return await admin.groups.lag(name, topic, owners=owners)
+            if topic is None:
+                return await admin.groups.figures(name, owners=owners)
+            await known_topic(admin, topic)  # and then brokers tell of every queue, committed or not
+            return GroupFigures(NOBODY, Progress(0.0, await admin.groups.lag(name, topic, owners=owners)))
 
     watched(lambda: _show_lag(run_client(once()), owners, as_json), watch)
 
 
-def _show_lag(rows: list[QueueLag], owners: bool, as_json: bool) -> None:
-    show((_lag_row(row, owners) for row in rows), as_json, empty="the group has consumed nothing yet")
+def _show_lag(figures: GroupFigures, owners: bool, as_json: bool) -> None:
+    rows = [_lag_row(row) for row in figures.progress.queues]
+    rows += [dict.fromkeys(_LAG_KEYS) | {"topic": topic} for topic in figures.uncommitted]
+    kept = _LAG_KEYS if owners else _LAG_KEYS[:-1]
+    show(({key: row[key] for key in kept} for row in rows), as_json, empty="the group has consumed nothing yet")
     if not as_json and rows:
-        click.echo(f"lag {sum(row.lag for row in rows)}")
+        missing = ", ".join(figures.uncommitted)
+        click.echo(f"lag {cell(figures.lag)}" + (f"; no offset committed for {missing}" if missing else ""))
 
 
-def _lag_row(row: QueueLag, owners: bool) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "topic": row.queue.topic,
-        "broker": row.queue.broker_name,
-        "queue": row.queue.queue_id,
-        "broker_offset": row.broker_offset,
-        "consumer_offset": row.consumer_offset,
-        "lag": row.lag,
-        "last_consumed": moment(row.last_consumed_ms),
-    }
-    return {**shown, "owner": row.owner} if owners else shown
+def _lag_row(row: QueueLag) -> dict[str, Any]:
+    queue, last = row.queue, moment(row.last_consumed_ms)
+    place = (queue.topic, queue.broker_name, queue.queue_id)
+    return dict(zip(_LAG_KEYS, (*place, row.broker_offset, row.consumer_offset, row.lag, last, row.owner), strict=True))
+
+
+_LAG_KEYS = ("topic", "broker", "queue", "broker_offset", "consumer_offset", "lag", "last_consumed", "owner")
 
 
 @group.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 
 from sprocketmq.client.admin.core import AdminCore, one_target
@@ -9,8 +10,11 @@ from sprocketmq.client.errors import InvalidMessage, Refused
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
+from sprocketmq.protocol.bodies.connections import ConsumerConnection
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.names import group_fault, is_system_group
+from sprocketmq.protocol.names import group_fault, is_retry_topic, is_system_group
+
+NOBODY = ConsumerConnection()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,39 @@ class Progress:
     @property
     def lag(self) -> int:
         return sum(row.lag for row in self.queues)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFigures:
+    """Who is in a group, and how far it is. One that has consumed nothing has no progress, and that is no fault."""
+
+    members: ConsumerConnection
+    progress: Progress
+
+    @property
+    def topics(self) -> list[str]:
+        consumed = {row.queue.topic for row in self.progress.queues}
+        return sorted(name for name in consumed | set(self.members.subscription_table) if not is_retry_topic(name))
+
+    @property
+    def uncommitted(self) -> list[str]:
+        """Topics that members subscribe to, and of which no broker knows an offset: nobody can tell their lag.
+
+        So it is while a consumer hangs in its first messages, and with broadcasting, whose offsets clients keep.
+        """
+        committed = {row.queue.topic for row in self.progress.queues}
+        return [name for name in self.topics if name not in committed]
+
+    @property
+    def lag(self) -> int | None:
+        """None when it is not known, which is not zero."""
+        if not self.progress.queues or (self.uncommitted and not self.progress.lag):
+            return None
+        return self.progress.lag
+
+    @property
+    def in_flight(self) -> int:
+        return sum(row.in_flight for row in self.progress.queues)
 
 
 class Groups:
@@ -95,11 +132,8 @@ class Groups:
 
     async def lag(self, group: str, topic: str | None = None, *, owners: bool = False) -> list[QueueLag]:
         """How far the group is in every queue it consumes. Raises Refused when no broker knows of any."""
-        progress = await self.progress(group, topic)
-        if not owners:
-            return progress.queues
-        owner_of = await self.owners(group)
-        return [replace(row, owner=owner_of.get(row.queue)) for row in progress.queues]
+        queues = (await self.progress(group, topic)).queues
+        return await self._owned(group, queues) if owners else queues
 
     async def progress(self, group: str, topic: str | None = None) -> Progress:
         """The lag with the rate at which it shrinks; raises as `lag` does."""
@@ -113,13 +147,20 @@ class Groups:
         rate = sum(stats.consume_tps for stats in tables.values())
         return Progress(rate, [_lag(queue, found[queue]) for queue in sorted(found)])
 
-    async def connection(self, group: str) -> bodies.connections.ConsumerConnection:
+    async def figures(self, group: str, *, owners: bool = False) -> GroupFigures:
+        """Its members and its progress, each empty where brokers know of none."""
+        members, progress = await asyncio.gather(self._members(group), self._progress_so_far(group))
+        if owners:
+            progress = replace(progress, queues=await self._owned(group, progress.queues))
+        return GroupFigures(members, progress)
+
+    async def connection(self, group: str) -> ConsumerConnection:
         """The consumers that are connected, and what they subscribe to. Raises Refused when there are none."""
         header = headers.client.GetConsumerConnectionListRequestHeader(consumer_group=self._core.name(group))
         found = await self._core.each_that_knows(
             await self._core.group_masters(group),
             lambda address: self._core.fetch(
-                bodies.connections.ConsumerConnection, address, RequestCode.GET_CONSUMER_CONNECTION_LIST, header
+                ConsumerConnection, address, RequestCode.GET_CONSUMER_CONNECTION_LIST, header
             ),
         )
         return next(iter(found.values()))
@@ -163,6 +204,26 @@ class Groups:
             info = await self.running_info(group, member.client_id)
             owner_of |= dict.fromkeys(info.mq_table, member.client_id)
         return owner_of
+
+    async def _owned(self, group: str, queues: list[QueueLag]) -> list[QueueLag]:
+        owner_of = await self.owners(group)
+        return [replace(row, owner=owner_of.get(row.queue)) for row in queues]
+
+    async def _members(self, group: str) -> ConsumerConnection:
+        try:
+            return await self.connection(group)
+        except Refused as error:
+            if error.code in (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.SYSTEM_ERROR):
+                return NOBODY
+            raise
+
+    async def _progress_so_far(self, group: str) -> Progress:
+        try:
+            return await self.progress(group)
+        except Refused as error:
+            if error.code in (ResponseCode.NO_PERMISSION, ResponseCode.REQUEST_CODE_NOT_SUPPORTED):
+                raise
+            return Progress(0.0, [])
 
     async def _configs(self, address: str) -> dict[str, bodies.group.SubscriptionGroupConfig]:
         code = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG

@@ -98,6 +98,7 @@ class Groups(AdminNoun[AsyncGroups]):
     delete = part(AsyncGroups.delete)
     lag = part(AsyncGroups.lag)
     progress = part(AsyncGroups.progress)
+    figures = part(AsyncGroups.figures)
     connection = part(AsyncGroups.connection)
     producers = part(AsyncGroups.producers)
     running_info = part(AsyncGroups.running_info)

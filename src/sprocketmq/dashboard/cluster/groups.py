@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass
 
-from sprocketmq.client.admin.groups import Progress
-from sprocketmq.client.errors import Refused
-from sprocketmq.codes import ResponseCode
+from sprocketmq.client.admin.groups import GroupFigures
 from sprocketmq.dashboard.cluster import topics
 from sprocketmq.dashboard.cluster.view import ClusterView, GroupLags
 from sprocketmq.errors import SprocketError
-from sprocketmq.protocol.bodies.connections import ConsumerConnection
-from sprocketmq.protocol.names import is_retry_topic
 
 _NAMES_S = 5.0
 _FIGURES_S = 1.5
@@ -21,41 +16,6 @@ _LAG_S = 15.0
 _SOON_S = 0.05
 #: At most this part of a broker's time, one in so many.
 _PART = 50
-
-NOBODY = ConsumerConnection()
-
-
-@dataclass(frozen=True, slots=True)
-class GroupFigures:
-    """A group that has consumed nothing has no progress, and that is no fault."""
-
-    members: ConsumerConnection
-    progress: Progress
-
-    @property
-    def topics(self) -> list[str]:
-        consumed = {row.queue.topic for row in self.progress.queues}
-        return sorted(name for name in consumed | set(self.members.subscription_table) if not is_retry_topic(name))
-
-    @property
-    def uncommitted(self) -> list[str]:
-        """Topics that members subscribe to, and of which no broker knows an offset: nobody can tell their lag.
-
-        So it is while a consumer hangs in its first messages, and with broadcasting, whose offsets clients keep.
-        """
-        committed = {row.queue.topic for row in self.progress.queues}
-        return [name for name in self.topics if name not in committed]
-
-    @property
-    def lag(self) -> int | None:
-        """None when it is not known, which is not zero."""
-        if not self.progress.queues or (self.uncommitted and not self.progress.lag):
-            return None
-        return self.progress.lag
-
-    @property
-    def in_flight(self) -> int:
-        return sum(row.in_flight for row in self.progress.queues)
 
 
 async def names(view: ClusterView) -> list[str]:
@@ -70,7 +30,7 @@ async def by_lag(view: ClusterView) -> list[str]:
 
 async def figures(view: ClusterView, group: str) -> GroupFigures:
     """Also notes the lag for the group's chart, where it is known."""
-    found = await view.snapshots.get(("group", group), _FIGURES_S, lambda: _figures(view, group))
+    found = await view.snapshots.get(("group", group), _FIGURES_S, lambda: view.admin.groups.figures(group))
     if found.lag is not None:
         view.history.note(("lag", group), {"lag": float(found.lag)})
     return found
@@ -90,29 +50,6 @@ async def rate_in(view: ClusterView, group: str, found: GroupFigures) -> float |
 
 async def rows(view: ClusterView, groups: list[str]) -> dict[str, GroupFigures | SprocketError]:
     return await view.each(groups, lambda group: figures(view, group))
-
-
-async def _figures(view: ClusterView, group: str) -> GroupFigures:
-    members, progress = await asyncio.gather(_members(view, group), _progress(view, group))
-    return GroupFigures(members, progress)
-
-
-async def _members(view: ClusterView, group: str) -> ConsumerConnection:
-    try:
-        return await view.admin.groups.connection(group)
-    except Refused as error:
-        if error.code in (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.SYSTEM_ERROR):
-            return NOBODY
-        raise
-
-
-async def _progress(view: ClusterView, group: str) -> Progress:
-    try:
-        return await view.admin.groups.progress(group)
-    except Refused as error:
-        if error.code in (ResponseCode.NO_PERMISSION, ResponseCode.REQUEST_CODE_NOT_SUPPORTED):
-            raise
-        return Progress(0.0, [])
 
 
 async def total_lag(view: ClusterView) -> int | None:
