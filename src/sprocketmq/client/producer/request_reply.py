@@ -22,6 +22,7 @@ from sprocketmq.protocol.requests.send_frame import Payload
 if TYPE_CHECKING:
     from sprocketmq.client.producer.producer import Producer
 
+_MOST_MS = (1 << 63) - 1  # what clients of RocketMQ read as a time; an endless one is at most that
 _COPIED = ("CORRELATION_ID", "REPLY_TO_CLIENT", "TTL")
 
 
@@ -34,7 +35,7 @@ async def request(producer: Producer, message: Message, timeout: float) -> Reply
     own = {
         "CORRELATION_ID": correlation_id,
         "REPLY_TO_CLIENT": instance.client_id,
-        "TTL": str(int(timeout * 1000)),
+        "TTL": str(int(max(0, min(timeout * 1000, _MOST_MS)))),
     }
     future = instance.pushed.replies.expect(correlation_id)
     try:

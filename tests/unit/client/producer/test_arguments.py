@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.client.fakes import FakeTransport, connect_producers, route, routes, stores
+from tests.unit.client.fakes import FakeTransport, connect_producers, fields, route, routes, stores, until
 
 from sprocketmq.client.errors import InvalidName
 from sprocketmq.client.message import Message
@@ -15,6 +15,7 @@ from sprocketmq.client.producer.producer import Producer
 from sprocketmq.client.producer.transactions import TransactionState
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.record.properties import decode_properties
 
 SEND, BATCH = RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE
 QUEUE = MessageQueue("T", "a", 0)
@@ -129,3 +130,13 @@ async def test_work_is_a_function_before_the_message_is_stored(transport: FakeTr
 def test_arguments_of_a_producer_itself(given: dict[str, Any], said: str) -> None:
     with pytest.raises(TypeError, match=said):
         Producer("g", "ns", **given)
+
+
+async def test_a_request_may_wait_for_ever(transport: FakeTransport) -> None:
+    async with Producer("g", "ns") as producer:
+        asked = asyncio.ensure_future(producer.request(Message("T", b"x"), timeout=float("inf")))
+        await until(lambda: bool(asked.done() or transport.commands(SEND)))
+        (command,) = transport.commands(SEND)
+        assert decode_properties(fields(command)["i"])["TTL"] == str(2**63 - 1), "what Java reads as a long"
+        assert not asked.done()
+        asked.cancel()
