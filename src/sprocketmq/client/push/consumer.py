@@ -142,9 +142,11 @@ class PushConsumer:
             self._running.tasks.spawn(self._announce(self._subscriptions[full]), f"subscribe {topic}")
 
     def unsubscribe(self, topic: str) -> None:
+        """Let the topic's queues go; another handler may be declared for it."""
         full = with_namespace(self.options.namespace, topic)
-        self._subscriptions.pop(full, None)
-        self._handlers.pop(full, None)
+        if full not in self._handlers:
+            raise ValueError(f"topic {topic} has no handler")
+        del self._subscriptions[full], self._handlers[full]
         for queue, process in self._queues().items():
             if queue.topic == full:
                 process.drop()  # nothing of it has a handler any more; the rebalance lets it go

@@ -82,7 +82,10 @@ class PushConsumer(Facade[AsyncPushConsumer]):
 
     def unsubscribe(self, topic: str) -> None:
         """Let the topic's queues go; another handler may be declared for it."""
-        self._handlers = [each for each in self._handlers if each[0] != topic]
+        left = [each for each in self._handlers if each[0] != topic]
+        if len(left) == len(self._handlers):
+            raise ValueError(f"topic {topic} has no handler")
+        self._handlers = left
         if self._wanted:
             self._on_loop(lambda client: client.unsubscribe(topic))
 

@@ -121,6 +121,15 @@ def test_a_second_handler_for_a_topic(client: Any) -> None:
         made.subscribe("T")(repr)
 
 
+@pytest.mark.parametrize("client", CONSUMERS)
+def test_to_unsubscribe_from_a_topic_without_a_handler(client: Any) -> None:
+    made = client("g", "ns")
+    made.subscribe("orders")(print)
+    for other in ("ordres", "%RETRY%g"):
+        with pytest.raises(ValueError, match=f"topic {other} has no handler"):
+            made.unsubscribe(other)
+
+
 async def test_a_handler_makes_room_for_another() -> None:
     made = PushConsumer("g", "ns")
     made.add_handler("T", print)
