@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any, cast
@@ -14,8 +16,10 @@ from sprocketmq.client.message import Message, SendReceipt, SendStatus
 from sprocketmq.client.producer.producer import Producer
 from sprocketmq.client.settings import Batching, ProducerSettings
 from sprocketmq.client.sync import loop_thread
+from sprocketmq.client.sync.admin import AdminClient
 from sprocketmq.client.sync.submit_queue import Feed
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.testing import EmbeddedCluster
 
 RECEIPT = SendReceipt(SendStatus.OK, "AB12", "", MessageQueue("T", "a", 3), 0)
 
@@ -162,3 +166,45 @@ async def test_a_receipt_that_nobody_will_bring_is_an_error(tasks: Tasks) -> Non
     producer.receipts[0].cancel()
     await asyncio.sleep(0)
     assert isinstance(future.exception(0), Closed)
+
+
+async def test_a_message_that_is_not_sent_is_told_although_nobody_asks(
+    tasks: Tasks, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = FakeProducer()
+    line = feed(producer)
+    producer.error = Closed("stopped")
+    put(line, b"0", b"1")
+    await tasks.wake()
+    assert [record.getMessage() for record in caplog.records] == ["a submitted message was not sent error=stopped"]
+    assert line.failed == 2
+
+
+PROGRAM = """
+import sys
+sys.modules["uvloop"] = None  # asyncio looks names up on threads
+from sprocketmq.client.settings import Batching, ProducerSettings
+from sprocketmq import Message
+from sprocketmq.client.sync import Producer
+short = ProducerSettings(send_timeout=0.1, batching=Batching(linger=60, delivery_timeout=0.1))
+producer = Producer("g", "localhost:%s", settings=%s).start()
+for number in range(10):
+    producer.submit(Message("left-in-the-line", b"x"))
+"""
+
+
+def run(nameserver_port: str, settings: str) -> str:
+    program = PROGRAM % (nameserver_port, settings)
+    return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stderr
+
+
+def test_a_program_that_ends_sends_what_it_has_submitted() -> None:
+    with EmbeddedCluster() as cluster, AdminClient(cluster.nameserver) as admin:
+        admin.topics.create("left-in-the-line")
+        assert run(cluster.nameserver.partition(":")[2], "None") == ""
+        stats = admin.topics.stats("left-in-the-line")
+        assert sum(queue.max_offset for queue in stats.values()) == 10
+
+
+def test_a_program_that_ends_says_how_many_messages_were_not_sent() -> None:
+    assert "messages were not sent when the program ended count=10\n" in run("1", "short")
