@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from contextvars import copy_context
@@ -120,6 +121,10 @@ class Handler:
             if task is None or task.cancelling():
                 raise
             return HandlerOutcome("exception", 0, error)  # of something that the handler waited for, not of us
+        except (SystemExit, KeyboardInterrupt) as error:
+            if threading.current_thread() is threading.main_thread():
+                raise
+            return HandlerOutcome("exception", 0, _not_ended(error))
         except Exception as error:  # noqa: BLE001 - the edge: what a user's function raises is an outcome
             if isinstance(error, TimeoutError) and limit.expired():  # and not one that the handler ran into itself
                 return HandlerOutcome("timeout", 3, error)
@@ -132,7 +137,14 @@ def _call(function: Callable[[Any], Any], argument: Any) -> Any:
     try:
         return function(argument)
     except (SystemExit, KeyboardInterrupt) as error:
-        raise RuntimeError(f"the handler raised {error!r}") from error
+        raise _not_ended(error)  # noqa: B904 - it has its cause
+
+
+def _not_ended(error: BaseException) -> RuntimeError:
+    """Only the main thread ends a program. Elsewhere this would end a worker, and nobody would know."""
+    raised = RuntimeError(f"the handler raised {error!r}")
+    raised.__cause__ = error
+    return raised
 
 
 def _judge(verdict: Any) -> HandlerOutcome:

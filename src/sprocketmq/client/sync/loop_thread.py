@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from sprocketmq.remoting.loop import loop_factory
@@ -52,8 +53,11 @@ class LoopThread:
             raise RuntimeError("this would wait for itself: use the asyncio client inside a coroutine")
 
     def _main(self) -> None:
+        """For the process's whole life: a coroutine that calls `sys.exit` would leave everybody waiting."""
         asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
+        while True:
+            with suppress(SystemExit, KeyboardInterrupt):  # its task has it, and tells whoever waits for the task
+                self._loop.run_forever()
 
 
 _lock = threading.Lock()

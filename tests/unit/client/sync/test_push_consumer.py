@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -84,3 +86,26 @@ def test_another_handler_of_a_topic_while_the_consumer_runs(cluster: EmbeddedClu
         consumer.resume()
         producer.send(Message(topic, b"y"))
         assert second.wait(60)
+
+
+def test_a_coroutine_that_would_end_the_program_is_a_handler_that_failed(
+    cluster: EmbeddedCluster, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It ended the loop that every client of the process waits for."""
+    done = threading.Event()
+    consumer = PushConsumer(topic, cluster.nameserver, settings=FIRST)
+
+    async def leave() -> None:
+        sys.exit(3)
+
+    @consumer.subscribe(topic)
+    async def handle(message: ReceivedMessage) -> None:
+        if message.body == b"x":
+            await asyncio.ensure_future(leave())
+        done.set()
+
+    with consumer, Producer("p", cluster.nameserver) as producer:
+        future = producer.submit(Message(topic, b"y"))
+        assert future.result(60).ok
+        assert done.wait(60)
+    assert "the handler raised SystemExit(3)" in caplog.text
