@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from sprocketmq.client.cluster.identity import local_address
+from sprocketmq.client.cluster.repeated_warnings import RepeatedWarnings
 from sprocketmq.client.errors import ClientError
 from sprocketmq.client.message import Message
 from sprocketmq.client.telemetry.hooks import ConsumeContext, SendContext
@@ -48,6 +49,8 @@ class Tracer:
         self._topic = topic
         self._waiting: deque[_Record] = deque(maxlen=MAX_WAITING)
         self._due = asyncio.Event()
+        self._sending = asyncio.Lock()
+        self._notices = RepeatedWarnings(log)
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
@@ -112,19 +115,24 @@ class Tracer:
             await self.flush()
 
     async def flush(self) -> None:
-        while self._waiting:
-            records = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
-            try:
-                await self._send(records)
-            except ClientError as error:
-                log.info("trace lost records=%d error=%s", len(records), error)
+        """All that waits, in messages that do not wait for one another; also what another call has begun to send."""
+        async with self._sending:
+            while self._waiting:
+                records = list(self._waiting)
+                self._waiting.clear()
+                await asyncio.gather(*(self._send(records[at : at + BATCH]) for at in range(0, len(records), BATCH)))
 
     async def _send(self, records: list[_Record]) -> None:
         body = "".join(record.text for record in records).encode()[:MAX_BYTES]
         keys = dict.fromkeys(key for record in records for key in record.keys if key)
-        await self._send_message(Message(self._topic, body, keys=list(keys)))
+        try:
+            await self._send_message(Message(self._topic, body, keys=list(keys)))
+        except ClientError as error:
+            self._notices.tell("lost", "trace records were not sent records=%d error=%s", len(records), error)
 
     def _put(self, fields: tuple[object, ...], keys: tuple[str, ...]) -> None:
+        if len(self._waiting) == MAX_WAITING:
+            self._notices.tell("dropped", "trace records are dropped: they come faster than they are sent")
         self._waiting.append(_Record("\x01".join(str(field) for field in fields) + "\x02", keys))
         if len(self._waiting) >= BATCH:
             self._due.set()

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
-from tests.unit.client.fakes import FakeTransport, instance, route, routes, stored, stores
+import asyncio
 
+import pytest
+from tests.unit.client.fakes import FakeTransport, instance, route, routes, stored, stores, until
+
+from sprocketmq.client.errors import Unreachable
 from sprocketmq.client.message import Message, SendReceipt, SendStatus
 from sprocketmq.client.producer.trace_sender import trace_sender
 from sprocketmq.client.received import split_records
 from sprocketmq.client.telemetry.hooks import ConsumeContext, SendContext
-from sprocketmq.client.telemetry.trace import Tracer
+from sprocketmq.client.telemetry.trace import BATCH, MAX_WAITING, Tracer
 from sprocketmq.client.telemetry.trace_records import parse_records
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -63,3 +67,42 @@ async def test_a_oneway_send_leaves_no_record_but_a_failed_one_does() -> None:
     (command,) = transport.commands(RequestCode.SEND_MESSAGE_V2)
     (record,) = parse_records(command.body.decode())
     assert record.success is False
+
+
+def trace_sends(tracer: Tracer, count: int) -> None:
+    for _ in range(count):
+        tracer.after_send(SendContext("pg", "T", [Message("T", b"x")], error=ValueError("no"), started=1, ended=2))
+
+
+async def test_messages_of_the_trace_do_not_wait_for_one_another() -> None:
+    """One after the other they were slower than what they tell of. Whoever stops waits for those under way."""
+    together, sent = asyncio.Barrier(4), list[Message]()
+
+    async def send(message: Message) -> None:
+        await together.wait()
+        sent.append(message)
+
+    tracer = Tracer(send)
+    trace_sends(tracer, 3 * BATCH)
+    begun = asyncio.ensure_future(tracer.flush())
+    await until(lambda: together.n_waiting == 3)
+    stopping = asyncio.ensure_future(tracer.flush())
+    await asyncio.sleep(0)
+    assert not stopping.done()
+    await together.wait()
+    await asyncio.wait_for(asyncio.gather(begun, stopping), 60)
+    assert len(sent) == 3
+
+
+async def test_records_that_are_dropped_or_lost_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def send(_message: Message) -> None:
+        raise Unreachable("a:1", "refused")
+
+    tracer = Tracer(send)
+    trace_sends(tracer, MAX_WAITING)
+    assert not caplog.records
+    trace_sends(tracer, 2)
+    await tracer.flush()
+    dropped, lost = (record.getMessage() for record in caplog.records)
+    assert dropped == "trace records are dropped: they come faster than they are sent"
+    assert lost.startswith(f"trace records were not sent records={BATCH} error=")
