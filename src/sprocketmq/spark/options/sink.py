@@ -15,9 +15,10 @@
 
 Output modes of a stream are append and complete; Spark offers sinks in Python no update (`foreachBatch` does).
 
-Columns: `body` (binary or string; `value` serves as well) is required. These are used when they are there: topic, tags,
-keys (string or array of strings), properties (map), delayLevel, shardingKey, queueId, flag. Rows with the same
-shardingKey or queueId keep their order. Keys and properties that are no strings are written as Arrow casts them.
+Columns: `body` (binary or string) is required. These are used when they are there: topic, tags, keys (string or array
+of strings), properties (map), delayLevel, shardingKey, queueId, flag. Kafka's names `value` and `key` serve for body
+and keys. Rows with the same shardingKey or queueId keep their order. Keys and properties that are no strings are
+written as Arrow casts them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from pyspark.sql import types as t
 from sprocketmq.errors import ConfigError
 from sprocketmq.spark.options.connection import CONNECTION_OPTIONS, Connect
 from sprocketmq.spark.options.options import OptionError, Options
+from sprocketmq.spark.schema import ALIASES
 
 SINK_OPTIONS = (
     *CONNECTION_OPTIONS,
@@ -47,6 +49,7 @@ COLUMNS: dict[str, tuple[type[t.DataType], ...]] = {
     "topic": _TEXT,
     "tags": _TEXT,
     "keys": (*_TEXT, t.ArrayType),
+    "key": (*_TEXT, t.ArrayType),
     "properties": (t.MapType,),
     "delayLevel": (t.IntegerType, t.LongType, t.ShortType, t.ByteType),
     "shardingKey": _TEXT,
@@ -116,8 +119,11 @@ def check_columns(schema: t.StructType, options: SinkOptions) -> None:
         if not isinstance(field.dataType, allowed) or any(isinstance(part, _NESTED) for part in _parts(field.dataType)):
             wanted = " or ".join(kind.typeName() for kind in allowed)
             raise ColumnError(field.name, f"is {field.dataType.simpleString()}; it has to be {wanted}")
-    if ("body" in names) == ("value" in names):
-        raise ColumnError("body", "is missing" if "body" not in names else "and 'value' are the same: give one of them")
+    for alias, name in ALIASES.items():
+        if alias in names and name in names:
+            raise ColumnError(name, f"and {alias!r} are the same: give one of them")
+    if "body" not in names and "value" not in names:
+        raise ColumnError("body", "is missing")
     if options.topic is None and "topic" not in names:
         raise OptionError("topic", "is missing, and there is no column of that name")
 

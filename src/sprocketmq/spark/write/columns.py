@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sprocketmq.spark.schema import ALIASES
 from sprocketmq.spark.write.arrow_cells import Columns, Field, Numbers, Pairs, Ranges
 
 if TYPE_CHECKING:
@@ -19,11 +20,10 @@ _FIELDS = {"tags": "TAGS", "keys": "KEYS", "shardingKey": "__SHARDINGKEY"}
 
 def columns_of(batch: pa.RecordBatch) -> Columns:
     """What is null in every row counts as not there."""
-    found = dict(zip(batch.schema.names, batch.columns, strict=True))
-    body = found["body"] if "body" in found else found["value"]
+    found = {ALIASES.get(name, name): column for name, column in zip(batch.schema.names, batch.columns, strict=True)}
     there = {name: column for name, column in found.items() if column.null_count < len(column)}
     return Columns(
-        _texts(body),
+        _texts(found["body"]),
         _texts(found["topic"]) if "topic" in found else None,
         [_field(name, there[column]) for column, name in _FIELDS.items() if column in there],
         _pairs(there["properties"]) if "properties" in there else None,

@@ -19,7 +19,9 @@ def options(**given: str) -> SinkOptions:
 def test_columns_that_a_message_can_have() -> None:
     keys = t.StructField("keys", t.ArrayType(t.StringType()))
     check_columns(t.StructType([BODY, keys, t.StructField("delayLevel", t.IntegerType())]), options())
-    check_columns(t.StructType([t.StructField("value", t.StringType())]), options())
+    check_columns(
+        t.StructType([t.StructField("value", t.StringType()), t.StructField("key", t.StringType())]), options()
+    )
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,10 @@ def test_columns_that_a_message_can_have() -> None:
     [
         ([t.StructField("tags", t.StringType())], "column 'body' is missing"),
         ([BODY, t.StructField("value", t.StringType())], "column 'body' and 'value' are the same: give one"),
+        (
+            [BODY, t.StructField("key", t.StringType()), t.StructField("keys", t.StringType())],
+            "column 'keys' and 'key' are the same: give one",
+        ),
         ([t.StructField("value", t.LongType())], "column 'value' is bigint; it has to be binary or string"),
         (
             [BODY, t.StructField("keys", t.ArrayType(t.ArrayType(t.StringType())))],

@@ -128,8 +128,10 @@ def _number(batch: QueueBatch) -> int | None:
     return None if batch.queue is None else batch.queue.queue_id
 
 
-def test_keys_may_be_a_text() -> None:
-    batch = pa.RecordBatch.from_pydict({"value": ["b"], "keys": ["one two"]})
+@pytest.mark.parametrize(("body", "keys"), [("body", "keys"), ("value", "key")])
+def test_keys_may_be_a_text(body: str, keys: str) -> None:
+    """Also under the names of Kafka's sink."""
+    batch = pa.RecordBatch.from_pydict({body: ["b"], keys: ["one two"]})
     assert opened(batch).alone(0) == (0, b"b", properties_of({"keys": "one two"}, 0, {"keys"}))
 
 
