@@ -4,6 +4,7 @@ What the store says becomes a code and the offset to go on from:
 
     no match, or the record is gone              PULL_RETRY_IMMEDIATELY   behind what was looked at
     at the end, or a hole                        PULL_NOT_FOUND           where it is; parked when the pull allows it
+    damaged, and being mended                    PULL_NOT_FOUND           where it is; parked
     before the first, behind the end             PULL_OFFSET_MOVED        the first; the end
     an empty queue                               PULL_NOT_FOUND at offset 0, else PULL_OFFSET_MOVED to 0
     an administrator has set another offset      PULL_OFFSET_MOVED        that offset
@@ -47,6 +48,9 @@ _CODES = tuple(
     for status in GetStatus
 )
 
+#: A pull that does not want to wait waits so long for a message that is being mended, which takes less.
+_MEND_MS = 6000
+
 
 class NothingFound:
     def __init__(
@@ -68,11 +72,14 @@ class NothingFound:
         admission: PullAdmission, result: GetResult,
     ) -> Reply:  # fmt: skip
         """Park the pull when it allows that and a message may still come, or tell what there is."""
-        may_wait = pull.sys_flag & SUSPEND and not request.is_oneway
+        may_suspend = pull.sys_flag & SUSPEND
+        may_wait = (may_suspend or _is_being_mended(result)) and not request.is_oneway
         if not may_wait or _code(result, pull) != ResponseCode.PULL_NOT_FOUND:
             return self.tell(request, pull, admission, result)
         config = self._settings.current
         wait_ms = pull.suspend_timeout_millis if config.long_polling_enable else config.short_polling_time_mills
+        if not may_suspend:
+            wait_ms = _MEND_MS
         parked = Parked(handler, connection, request, pull, admission)
         parked.deadline = asyncio.get_running_loop().time() + config.polling_seconds(wait_ms)
         self._long_polls.park(parked)
@@ -133,6 +140,11 @@ class NothingFound:
         parked.strip()
         asyncio.get_running_loop().call_later(HOLD_SECONDS, self._long_polls.answer, parked)
         return True
+
+
+def _is_being_mended(result: GetResult) -> bool:
+    """Whether the message is there, and damaged, and being mended: see `replication.log_repair`."""
+    return result.status is GetStatus.OFFSET_OVERFLOW_ONE and result.next_begin_offset < result.max_offset
 
 
 def _code(result: GetResult, pull: PullRequest) -> int:

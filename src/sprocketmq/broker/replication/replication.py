@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sprocketmq.broker.replication.auto_switch import AutoSwitchReplication
 from sprocketmq.broker.replication.figures import ReplicationFigures
 from sprocketmq.broker.replication.log_comparison import LogComparison
+from sprocketmq.broker.replication.log_repair import LogRepair
 from sprocketmq.broker.replication.master import Master
 from sprocketmq.broker.replication.master_tables import MasterTables
 from sprocketmq.broker.replication.slave import Slave
@@ -35,6 +36,12 @@ class Replication:
             )  # fmt: skip
         self.replica.on_cut += [lambda _end: kinds.timer.files.forget_wheel(), lambda _end: kinds.popped.cut()]
         self.replica.on_anew += [kinds.timer.files.forget_wheel, kinds.popped.cut]
+        self.repair = LogRepair(
+            broker.settings, broker.store, broker.roles, broker.client, broker.inner_signer, lambda: broker.address,
+            (broker.pulls.long_polls.wake, kinds.pops.polls.wake),
+        )  # fmt: skip
+        self.replica.on_cut.append(lambda _end: self.repair.log_cut())
+        self.replica.on_anew.append(self.repair.log_cut)
         self.master.on_change = broker.sends.admission.close
         self.slave.on_lost = broker.registration.soon
         self.master.tls, self.slave.calling = broker.tls.server, broker.tls.calling
@@ -47,14 +54,16 @@ class Replication:
             kinds.schedule, kinds.timer, kinds.assignments, broker.deletions, kinds.popped,
         )  # fmt: skip
         broker.sends.admission.gates.append(self.master.check_copies)
-        figures = ReplicationFigures(broker.roles, broker.store, self.master, self.slave)
+        figures = ReplicationFigures(broker.roles, broker.store, self.master, self.slave, self.repair)
         broker.figures.append(figures.runtime_info)
         broker.metrics.sources.append(figures.metrics)
 
     async def start(self, listen_port: int) -> None:
         await self.master.start(listen_port)
         self.slave.start(self._slave_tables)
+        self.repair.start()
 
     async def stop(self) -> None:
+        await self.repair.stop()
         await self.slave.stop()
         await self.master.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from sprocketmq.store.log.commitlog import CommitLog
 
@@ -13,14 +14,27 @@ _REMEMBERED = 1024
 
 
 class DamagedMessages:
-    """`count` is how many pulls have passed over, each time anew."""
+    """`count` is how many pulls have passed over, each time anew.
+
+    `is_being_mended` is asked for each place that a pull of a topic's queue has met: where it is, nothing is passed
+    over.
+    """
 
     def __init__(self, log: CommitLog) -> None:
         self.count = 0
+        self.is_being_mended: Callable[[str, int, int], bool] = lambda _topic, _queue_id, _commit_offset: False
         self._log = log
         self._told: set[int] = set()
 
-    def note(self, topic: str, queue_id: int, commit_offset: int, count: int) -> None:
+    def note(self, topic: str, queue_id: int, missing: list[tuple[int, int]]) -> int | None:
+        """What a pull has passed over; before which queue offset it has to stop instead, None for nowhere."""
+        for commit_offset, queue_offset in missing:
+            if self.is_being_mended(topic, queue_id, commit_offset):
+                return queue_offset
+        self._tell(topic, queue_id, missing[0][0], len(missing))
+        return None
+
+    def _tell(self, topic: str, queue_id: int, commit_offset: int, count: int) -> None:
         if 0 <= commit_offset < self._log.min_offset:
             return  # its file has gone by its age, which the queue is about to learn
         self.count += count

@@ -26,8 +26,7 @@ cdef class Gather:
     cdef readonly int count
     cdef readonly Py_ssize_t size
     cdef readonly long long last_commit_offset
-    cdef readonly int missing
-    cdef readonly long long missing_at
+    cdef readonly list missing
     cdef public object unit_of
     cdef public int disk_count
     cdef public Py_ssize_t disk_bytes
@@ -54,7 +53,7 @@ cdef class Gather:
         self, object entries, Py_ssize_t at, Py_ssize_t end, long long queue_offset, object codes, object rule
     ) except *
 
-    cdef void note_missing(self, long long commit_offset) noexcept
+    cdef void note_missing(self, long long commit_offset) except *
 
     cdef bint full(self, long long commit_offset, int size) noexcept
 

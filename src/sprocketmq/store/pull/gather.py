@@ -57,8 +57,8 @@ class Gather:
         self.count = 0
         self.size = 0
         self.last_commit_offset = 0
-        self.missing = 0
-        self.missing_at = 0
+        #: Commit offset and queue offset of each message that was passed over; None where none was.
+        self.missing: list[tuple[int, int]] | None = None
         self.unit_of: Callable[[int], ExtUnit | None] | None = None
         self.disk_count = max_count
         self.disk_bytes = max_bytes
@@ -109,10 +109,10 @@ class Gather:
         BAD_PAGES.check()
 
     def note_missing(self, commit_offset: int) -> None:
-        """Where the first was that is not there, and how many of them; its file may have gone by its age."""
-        if self.missing == 0:
-            self.missing_at = commit_offset
-        self.missing += 1
+        """One that is not there; its file may have gone by its age."""
+        if self.missing is None:
+            self.missing = []
+        self.missing.append((commit_offset, self.next_offset - 1))
 
     def full(self, commit_offset: int, size: int) -> bool:
         if self.count == 0:

@@ -61,3 +61,9 @@ cdef class PullReader:
         self, QueueCursor cursor, long long offset, long long low, long long high, long long max_count,
         long long max_bytes, object wanted, bint bulk
     )
+
+    @cython.locals(result=GetResult)
+    cdef GetResult gather_before(
+        self, long long stop, QueueCursor cursor, long long offset, long long low, long long high,
+        long long max_count, long long max_bytes, object wanted, bint bulk
+    )

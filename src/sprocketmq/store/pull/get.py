@@ -92,8 +92,9 @@ class PullReader:
         log_file_size: int, queue_file_size: int,
     ) -> None:  # fmt: skip
         self.exts: ExtTable | None = None
-        #: Told of which topic and queue a pull has passed over messages, where the first should be, and how many.
-        self.on_missing: Callable[[str, int, int, int], object] | None = None
+        #: Told of which topic and queue a pull has passed over messages, and of which: commit offset and queue offset.
+        #: Tells before which queue offset the pull has to stop, since the message is being mended; None for nowhere.
+        self.on_missing: Callable[[str, int, list[tuple[int, int]]], int | None] | None = None
         self.check_below = 0
         self._appender = appender
         self._dispatcher = appender.dispatcher
@@ -168,8 +169,21 @@ class PullReader:
             gathered.unit_of = partial(self.exts.unit, cursor.topic, cursor.queue_id)
         codes, rule = (wanted, None) if isinstance(wanted, (frozenset, set)) else (None, wanted)
         gathered.run(entries, at - base, end - base, offset, codes, rule)
-        if gathered.missing and self.on_missing is not None:
-            self.on_missing(cursor.topic, cursor.queue_id, gathered.missing_at, gathered.missing)
+        if gathered.missing is not None and self.on_missing is not None:
+            stop = self.on_missing(cursor.topic, cursor.queue_id, gathered.missing)
+            if stop is not None:
+                return self.gather_before(stop, cursor, offset, low, high, max_count, max_bytes, wanted, bulk)
         result = GetResult(_STATUSES[gathered.status], gathered.next_offset, low, high)
         result.take(gathered, log_end - gathered.last_commit_offset > self._memory)
+        return result
+
+    def gather_before(
+        self, stop: int, cursor: QueueCursor, offset: int, low: int, high: int, max_count: int, max_bytes: int,
+        wanted: Any, bulk: bool,
+    ) -> GetResult:  # fmt: skip
+        """As if the message at `stop`, and what is behind it, had not come yet."""
+        if stop == offset:
+            return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
+        result = self.gather(cursor, offset, low, stop, max_count, max_bytes, wanted, bulk)
+        result.max_offset = high
         return result

@@ -556,3 +556,18 @@ async def test_a_log_that_is_not_found_is_searched_once(
         under_controller(slave)._be_slave(reign)
         await asyncio.sleep(0)
     assert begun == [7, 8]
+
+
+async def test_a_damaged_record_of_a_slave_is_mended_from_its_master(start_broker: StartBroker, tmp_path: Path) -> None:
+    sent = [b"body-%d" % number for number in range(4)]
+    master, slave = await pair(start_broker)
+    for body in sent:
+        assert (await Caller(master).send(body=body)).code == ResponseCode.SUCCESS
+    assert await read(slave, len(sent)) == sent
+    await slave.stop()
+    master_log, log = (tmp_path / name / "commitlog" / f"{0:020}" for name in ("one", "two"))
+    log.write_bytes(log.read_bytes().replace(sent[1], b"other!"))
+    slave = await start_broker("two")
+    caller, again = Caller(slave), await read(slave, len(sent))
+    assert (again, bodies(await caller.pull(offset=1))) == (sent[:1], sent[1:])
+    assert log.read_bytes() == master_log.read_bytes()
