@@ -166,7 +166,7 @@ class Schedule:
             if due > now:
                 level.alarm.set(due)
                 return
-            if not self._deliver_one(entry):
+            if not self._deliver_one(level, entry):
                 level.alarm.set(now + _AFTER_REFUSAL_MS)
                 return
             level.next_offset += 1
@@ -192,9 +192,11 @@ class Schedule:
             return code - base
         return self._began_ms + min(code - self._began_wall_ms, level.delay_ms)
 
-    def _deliver_one(self, entry: QueueEntry) -> bool:
+    def _deliver_one(self, level: _Level, entry: QueueEntry) -> bool:
         """Whether the entry is dealt with; what cannot be delivered at all is logged and passed over."""
         record = None if entry.is_filler else self._store.reader.record_at(entry.commit_offset)
+        if record is None and self._store.damaged.is_awaited(SCHEDULE_TOPIC, level.queue_id, entry):
+            return False
         properties = {} if record is None else decode_properties(record.properties)
         home = home_of(properties)
         if record is None or home is None or home.topic == TRANSACTION_HALF_TOPIC:

@@ -216,24 +216,29 @@ class Timer:
             self._recalling.add(recalls)
         self.alarm.set(self._clock.now_ms())
 
-    def _enqueue(self) -> None:
-        """Put what came to the timer topic on the wheel. After a long rest, or with a clock that was set far ahead,
-        what is overdue comes first: it may have the slots of times to come.
+    def _enqueue(self) -> bool:
+        """Put what came to the timer topic on the wheel; False while one of them is being mended.
+
+        After a long rest, or with a clock that was set far ahead, what is overdue comes first: it may have the slots of
+        times to come.
         """
         now = self._whole(self._clock.now_ms())
         if now - self.read_time > _LONG_MS:
             if self._waits:
-                return
+                return True
             self.read_time = now
         self._queue_offset = max(self._queue_offset, self._store.min_offset(TIMER_TOPIC, QUEUE))
         for _ in range(TURN):
             entry = self._store.reader.entry(TIMER_TOPIC, QUEUE, self._queue_offset)
             if entry is None:
-                return
+                return True
             record = None if entry.is_filler else self._store.reader.record_at(entry.commit_offset)
+            if record is None and self._store.damaged.is_awaited(TIMER_TOPIC, QUEUE, entry):
+                return False
             if record is not None and not self._put(record):
-                return
+                return True
             self._queue_offset += 1
+        return True
 
     def _put(self, record: Record) -> bool:
         properties = decode_properties(record.properties)
@@ -298,9 +303,9 @@ class Timer:
 
     def _turn(self) -> None:
         self._follow_clock()
-        self._enqueue()
+        enqueued = self._enqueue()
         now = self._clock.now_ms()
-        delivered = self._dequeue(now)
+        delivered = enqueued and self._dequeue(now)
         behind = self._store.dispatcher.queue(TIMER_TOPIC, QUEUE).next_offset - self._queue_offset
         if not delivered:
             self.alarm.set(now + _AFTER_REFUSAL_MS)
@@ -373,10 +378,15 @@ class Timer:
         record = self._store.reader.record_at(unit.commit_offset)
         return "" if record is None else decode_properties(record.properties).get(TIMER_DEL_UNIQKEY, "")
 
+    def _is_being_mended(self, unit: TimerUnit) -> bool:
+        return self._store.damaged.is_being_mended(TIMER_TOPIC, QUEUE, unit.commit_offset)
+
     def _ring(self, due: _Due) -> bool:
         """Deliver or roll one timer; whether it is dealt with."""
         unit = self._open().log.get(due.positions[-1])
         record = None if unit is None else self._store.reader.record_at(unit.commit_offset)
+        if unit is not None and record is None and self._is_being_mended(unit):
+            return False
         if unit is None or record is None or record.topic != TIMER_TOPIC:
             events.warning("timer lost its message", position=due.positions[-1])
             self._resting -= 1

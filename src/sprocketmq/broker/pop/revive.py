@@ -138,6 +138,8 @@ class Revive:
             if entry is None:
                 return True
             record = None if entry.is_filler else self._store.reader.record_at(entry.commit_offset)
+            if record is None and self._store.damaged.is_awaited(self.topic, queue.number, entry):
+                return False
             if record is not None:
                 self._note(queue, record)
             queue.next_offset += 1
@@ -183,6 +185,8 @@ class Revive:
         entry = self._store.reader.entry(check_point.topic, check_point.queue_id, offset)
         record = None if entry is None or entry.is_filler else self._store.reader.record_at(entry.commit_offset)
         if record is None:
+            if entry is not None and self._store.damaged.is_awaited(check_point.topic, check_point.queue_id, entry):
+                return False
             events.warning("popped message is gone", topic=check_point.topic, queue_offset=offset)
             return True
         topic = check_point.topic

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 
 from sprocketmq.store.log.commitlog import CommitLog
+from sprocketmq.store.queue.format import QueueEntry
 
 _log = logging.getLogger("sprocketmq.store.pull.damaged_messages")
 
@@ -25,6 +26,10 @@ class DamagedMessages:
         self.is_being_mended: Callable[[str, int, int], bool] = lambda _topic, _queue_id, _commit_offset: False
         self._log = log
         self._told: set[int] = set()
+
+    def is_awaited(self, topic: str, queue_id: int, entry: QueueEntry) -> bool:
+        """Whether the record of an entry, which is not to be read, is being mended."""
+        return not entry.is_filler and self.is_being_mended(topic, queue_id, entry.commit_offset)
 
     def note(self, topic: str, queue_id: int, missing: list[tuple[int, int]]) -> int | None:
         """What a pull has passed over; before which queue offset it has to stop instead, None for nowhere."""

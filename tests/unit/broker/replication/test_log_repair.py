@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.unit.broker.pop.test_handler import pop
+from tests.unit.broker.controller_mode.test_duties import deliver, delivered, rest_all
+from tests.unit.broker.pop.test_handler import INVISIBLE_MS, pass_time, pop
 from tests.unit.broker.replication.conftest import StartMember
 from tests.unit.broker.replication.support import follows, until
-from tests.unit.broker.support import Caller, bodies, fields
+from tests.unit.broker.support import Caller, FakeClock, bodies, fields
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.replication import log_repair
@@ -190,6 +192,50 @@ async def test_queues_that_are_lost_with_the_record_get_its_entry(start_member: 
     assert slave.store.report.damaged
     await until(lambda: slave.replication.repair.count == 1)
     assert await pulled(slave) == SENT
+
+
+async def test_what_rests_is_delivered_when_it_is_mended(start_member: StartMember, tmp_path: Path) -> None:
+    clock = FakeClock()
+    master, slave = await start_member(0, clock), await start_member(1, clock)
+    sent = await rest_all(Caller(master))
+    await follows(slave, master)
+    await until(lambda: "T" in slave.topics.configs)
+    await slave.stop()
+    await master.stop()
+    flip(tmp_path / "store-1" / LOG, *sent[:-1])
+    await start_member(1, clock, store="store-0")
+    promoted = await start_member(0, clock, store="store-1")
+    async with asyncio.timeout(60):
+        while promoted.store.max_offset("T", 0) < len(sent):
+            deliver(promoted, clock, 1)
+            await asyncio.sleep(0.01)  # for the answers of the other
+    assert Counter(await delivered(promoted, len(sent))) == Counter(sent)
+
+
+async def test_what_was_popped_comes_back_when_it_is_mended(start_member: StartMember, tmp_path: Path) -> None:
+    """The message, and the record of who has it."""
+    clock = FakeClock()
+    master, slave = await start_member(0, clock), await start_member(1, clock)
+    assert (await Caller(master).send(body=SENT[0])).code == ResponseCode.SUCCESS
+    assert bodies(await pop(Caller(master))) == SENT[:1]
+    assert (await Caller(master).send(topic="last")).code == ResponseCode.SUCCESS
+    await follows(slave, master)
+    await until(lambda: "T" in slave.topics.configs)
+    records = list(slave.store.reader.records_between(0, slave.store.log.max_offset))
+    assert [record.body for record in records[::2]] == [SENT[0], b"body"]
+    await slave.stop()
+    await master.stop()
+    flip(tmp_path / "store-1" / LOG, *(record.body for record in records[:-1]))
+    await start_member(1, clock, store="store-0")
+    promoted = await start_member(0, clock, store="store-1")
+    clock.now += INVISIBLE_MS
+    found = list[bytes]()
+    async with asyncio.timeout(60):
+        while not found:
+            pass_time(promoted, clock, 1000)
+            await asyncio.sleep(0.01)  # for the answers of the other
+            found = bodies(await pop(Caller(promoted)))
+    assert found == SENT[:1]
 
 
 async def test_others_that_do_not_answer_hold_up_nobody_for_long(
