@@ -90,13 +90,15 @@ class Replica:
             data = memoryview(bytes(self._rest))
             self._rest.clear()
         wrote = self.end_offset
-        while len(data) and (taken := self._append_run(data)):
-            data = self._after_blank(data[taken:])
-        self._rest += data
-        if self.end_offset > wrote:
-            if self._store.appender.on_append is not None:
-                self._store.appender.on_append()
-            self.dispatch()
+        try:
+            while len(data) and (taken := self._append_run(data)):
+                data = self._after_blank(data[taken:])
+            self._rest += data
+        finally:  # what was whole before a damaged record counts: the next connection goes on behind it
+            if self.end_offset > wrote:
+                if self._store.appender.on_append is not None:
+                    self._store.appender.on_append()
+                self.dispatch()
 
     def _after_blank(self, data: memoryview) -> memoryview:
         """What a blank record fills its file with means nothing."""
