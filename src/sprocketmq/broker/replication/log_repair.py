@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 
 from sprocketmq.auth.authentication.inner_signer import InnerSigner
 from sprocketmq.broker.handlers.lookup import RAW_VIEW
@@ -102,6 +103,15 @@ class LogRepair:
         self._under_way[at] = (topic, queue_id)
         self._run(self._mend_for_pulls(at))
         return True
+
+    def check(self, at: int) -> None:
+        """A slave goes on from here. Where the record is damaged it would come here again and again, for it takes none
+        that is.
+        """
+        with suppress(StoreError):  # a page that cannot be read is told of when it is given
+            ends_file = following_place(self._store.log, at) != at
+            if at < self._end and not ends_file and self._store.reader.record_at(at) is None:
+                self.is_being_mended("", 0, at)
 
     @property
     def _end(self) -> int:

@@ -62,6 +62,8 @@ class Master:
         self.rates: dict[SlaveLink, int] = {}
         #: Called when it may have changed whether there are enough copies to take messages.
         self.on_change: Callable[[], object] = lambda: None
+        #: Told where in the log a slave begins.
+        self.on_begin: Callable[[int], object] = lambda _offset: None
         self._waits = self._listens = False
         #: The wake-up that is under way; until then the store need not tell of appends.
         self._wakes: asyncio.Handle | None = None
@@ -184,6 +186,7 @@ class Master:
         if link.ack == link.began:
             self.on_change()
             self.replicas.came(link)
+            self.on_begin(link.ack)
         if self.replicas.count() and self._waits:
             self._acks.progress()
 

@@ -42,6 +42,7 @@ class Replication:
         )  # fmt: skip
         self.replica.on_cut.append(lambda _end: self.repair.log_cut())
         self.replica.on_anew.append(self.repair.log_cut)
+        self.master.on_begin = self.repair.check
         self.master.on_change = broker.sends.admission.close
         self.slave.on_lost = broker.registration.soon
         self.master.tls, self.slave.calling = broker.tls.server, broker.tls.calling

@@ -116,6 +116,15 @@ async def test_a_slave_asks_its_master(start_member: StartMember, tmp_path: Path
     assert same_logs(tmp_path)
 
 
+async def test_a_new_slave_gets_the_whole_log_of_a_damaged_master(start_member: StartMember, tmp_path: Path) -> None:
+    await two_stopped(start_member)
+    flip(tmp_path / "store-1" / LOG, SENT[2])
+    promoted, _other = await change_over(start_member)
+    fresh = await start_member(2)
+    await until(lambda: fresh.store.log.max_offset == promoted.store.log.max_offset)
+    assert (tmp_path / "store-2" / LOG).read_bytes() == (tmp_path / "store-0" / LOG).read_bytes()
+
+
 async def test_without_another_it_is_passed_over(start_member: StartMember, tmp_path: Path) -> None:
     await two_stopped(start_member)
     flip(tmp_path / "store-1" / LOG, SENT[2])
