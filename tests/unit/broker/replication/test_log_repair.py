@@ -125,6 +125,21 @@ async def test_a_new_slave_gets_the_whole_log_of_a_damaged_master(start_member: 
     assert (tmp_path / "store-2" / LOG).read_bytes() == (tmp_path / "store-0" / LOG).read_bytes()
 
 
+async def test_with_accounts_the_question_is_signed(start_member: StartMember, tmp_path: Path) -> None:
+    await two_stopped(start_member)
+    flip(tmp_path / "store-1" / LOG, SENT[2])
+    accounts = {
+        "authenticationEnabled": "true", "authorizationEnabled": "true",
+        "initAuthenticationUser": '{"username":"root","password":"root-secret"}',
+        "innerClientAuthenticationCredentials": '{"accessKey":"root","secretKey":"root-secret"}',
+    }  # fmt: skip
+    await start_member(1, store="store-0", **accounts)
+    promoted = await start_member(0, store="store-1", **accounts)
+    assert promoted.store.get_message("T", 0, 0, 32, 1 << 20).count == 2
+    await until(lambda: promoted.replication.repair.count == 1)
+    assert promoted.store.get_message("T", 0, 0, 32, 1 << 20).count == len(SENT)
+
+
 async def test_without_another_it_is_passed_over(start_member: StartMember, tmp_path: Path) -> None:
     await two_stopped(start_member)
     flip(tmp_path / "store-1" / LOG, SENT[2])
