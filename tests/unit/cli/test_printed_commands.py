@@ -110,6 +110,7 @@ def test_printed_settings_are_known() -> None:
     for page in PAGES:
         text = _FENCED.sub("", (ROOT / page).read_text())
         printed_keys = set(re.findall(r"^    ([a-z][\w.]*)=\S", text, re.MULTILINE))
+        printed_keys |= set(re.findall(r"--set '?([a-z][\w.]*)=", text))
         assert printed_keys <= known, page
 
 
