@@ -20,19 +20,19 @@ from sprocketmq.store.queue.ends import find_min
 from sprocketmq.store.store import MessageStore
 
 
-class FoundRecord(NamedTuple):
+class PeerRecord(NamedTuple):
     """A record of another replica's log, with its bytes."""
 
     record: Record
     data: bytes
 
 
-def found_record(data: bytes, at: int) -> FoundRecord:
+def peer_record(data: bytes, at: int) -> PeerRecord:
     """The record in `data`, and nothing else. Raises StoreError when it is damaged or belongs elsewhere than `at`."""
     record = whole_record(memoryview(data))
     if record is None or record.commit_offset != at or record.size != len(data):
         raise StoreError(f"no whole record of the place {at}")
-    return FoundRecord(record, data)
+    return PeerRecord(record, data)
 
 
 def following_place(log: CommitLog, at: int) -> int:
@@ -43,11 +43,11 @@ def following_place(log: CommitLog, at: int) -> int:
     return at + left if ends else at
 
 
-def is_written(log: CommitLog, found: Sequence[FoundRecord]) -> bool:
+def is_written(log: CommitLog, found: Sequence[PeerRecord]) -> bool:
     return all(log.bytes_at(each.record.commit_offset, len(each.data)) == each.data for each in found)
 
 
-def write_over(store: MessageStore, found: Sequence[FoundRecord]) -> list[File]:
+def write_over(store: MessageStore, found: Sequence[PeerRecord]) -> list[File]:
     """Put the records, one behind the other, into their places. The caller syncs the files, on any thread, and closes
     them: until then readers have the records, and a power cut may bring the damage back.
     """

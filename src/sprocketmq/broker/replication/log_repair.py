@@ -33,7 +33,7 @@ from sprocketmq.protocol.headers.nameserver import GetBrokerMemberGroupRequestHe
 from sprocketmq.remoting import RemotingClient
 from sprocketmq.remoting.allowed_peers import AllowedPeers
 from sprocketmq.remoting.peer import parse_address, peer_of
-from sprocketmq.store.log_mending import FoundRecord, following_place, found_record, is_written, sync_all, write_over
+from sprocketmq.store.log_mending import PeerRecord, following_place, is_written, peer_record, sync_all, write_over
 from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.replication")
@@ -153,7 +153,7 @@ class LogRepair:
     # -- mending ------------------------------------------------------------------------------------------------------
 
     async def _mend(self, at: int) -> bool:
-        found: list[FoundRecord] = []
+        found: list[PeerRecord] = []
         try:
             async with asyncio.timeout(_MEND_SECONDS):
                 found = await self._find(at)
@@ -161,7 +161,7 @@ class LogRepair:
             events.debug("damage not mended", offset=at, reason="the others do not answer in time")
         return bool(found) and await self._write(found)
 
-    async def _find(self, at: int) -> list[FoundRecord]:
+    async def _find(self, at: int) -> list[PeerRecord]:
         """What belongs at `at`, from the first who has it; nothing where nobody does."""
         for peer in await self._peers():
             cuts = self._cuts
@@ -201,11 +201,11 @@ class LogRepair:
                 return list(group.broker_addrs.values())
         return []
 
-    async def _found_at(self, peer: str, at: int) -> list[FoundRecord]:
+    async def _found_at(self, peer: str, at: int) -> list[PeerRecord]:
         """The records that belong from `at` on up to the first whole one here. Raises SprocketError."""
-        reader, found, size = self._store.reader, list[FoundRecord](), 0
+        reader, found, size = self._store.reader, list[PeerRecord](), 0
         while not found or (at < self._end and reader.record_at(at) is None):
-            found.append(found_record(await self._ask(peer, at), at))
+            found.append(peer_record(await self._ask(peer, at), at))
             end = at + len(found[-1].data)
             size += end - at
             if end > self._end or size > _MOST_BYTES:
@@ -222,7 +222,7 @@ class LogRepair:
             raise SprocketError(answer.remark)
         return bytes(answer.body)
 
-    async def _write(self, found: list[FoundRecord]) -> bool:
+    async def _write(self, found: list[PeerRecord]) -> bool:
         """Readers have the records at once; only this task waits until the disk has them."""
         log, at = self._store.log, found[0].record.commit_offset
         base = log.base_of(at) or 0
