@@ -82,6 +82,7 @@ async def test_it_tells_where_its_log_ends_before_it_may_reign(
     await controller.change("broker-a", lambda record, _: Outcome(kept(record).with_in_sync({1, 2}), Answer()))
     once = LiveIdentity("DefaultCluster", "broker-a", 1, broker.address)
     more = ReplicaStanding(1, end + 100)
+    await until(lambda: not controller.liveness.lives(once))  # nor has it a lease
     controller.liveness.heartbeat(once, None, standing=more, confirm_offset=end + 100, timeout_ms=100)
     monkeypatch.setattr(controller, "heard", lambda *_: None)  # its heartbeats come later
     starting = asyncio.ensure_future(start_broker("one"))
