@@ -43,6 +43,11 @@ def recall_handle(topic: str, broker_name: str, timestamp: int, unique_key: str)
     return urlsafe_b64encode(f"{VERSION} {topic} {broker_name} {timestamp} {unique_key}".encode()).decode()
 
 
+def recalled_key(topic: str, unique_key: str) -> str:
+    """What TIMER_DEL_UNIQKEY says of a message."""
+    return f"{topic}+{unique_key}"
+
+
 def parse_handle(text: str) -> Handle | None:
     """None for what is no handle."""
     try:
@@ -86,7 +91,7 @@ class Recalls:
             UNIQUE_KEY: handle.unique_key,
             TAGS: _TAG,
             TIMER_DELIVER_MS: str(handle.timestamp),
-            TIMER_DEL_UNIQKEY: f"{handle.topic}+{handle.unique_key}",
+            TIMER_DEL_UNIQKEY: recalled_key(handle.topic, handle.unique_key),
         }
         message = BrokerMessage(
             topic=handle.topic,

@@ -20,6 +20,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from sprocketmq.broker.delay.recall import recalled_key
 from sprocketmq.broker.delay.timer_files import OpenTimers, TimerFiles
 from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.settings import Settings
@@ -406,7 +407,7 @@ class Timer:
             properties[TIMER_ROLL_TIMES] = str((number_in(properties.get(TIMER_ROLL_TIMES)) or 0) + 1)
             return self._deliveries.deliver(record, Home(TIMER_TOPIC, QUEUE), properties)
         key = properties.get(UNIQUE_KEY, "")
-        if unit.magic & DELETE or key in deleted or _recalled_by(properties) in deleted:
+        if unit.magic & DELETE or key in deleted or _key_of(properties) in deleted:
             return True
         return self._deliver(record, properties, unit.write_time)
 
@@ -415,7 +416,7 @@ class Timer:
         if home is None:
             events.warning("timer passed over", commit_offset=record.commit_offset)
             return True
-        if _recalled_by(properties) in self._recalling:
+        if _key_of(properties) in self._recalling:
             return True
         properties[TIMER_ENQUEUE_MS] = str(enqueued_ms)
         properties[TIMER_DEQUEUE_MS] = str(self._clock.now_ms())
@@ -425,6 +426,6 @@ class Timer:
         return time_ms // self._precision * self._precision
 
 
-def _recalled_by(properties: dict[str, str]) -> str:
-    """The key that a recall of this message names."""
-    return f"{properties.get(REAL_TOPIC)}+{properties.get(UNIQUE_KEY, '')}"
+def _key_of(properties: dict[str, str]) -> str:
+    """What a recall of the message names."""
+    return recalled_key(properties.get(REAL_TOPIC, ""), properties.get(UNIQUE_KEY, ""))

@@ -10,7 +10,7 @@ topic; its sender gets a handle to recall it with.
 from __future__ import annotations
 
 from sprocketmq.broker.delay.levels import level_of
-from sprocketmq.broker.delay.recall import recall_handle
+from sprocketmq.broker.delay.recall import recall_handle, recalled_key
 from sprocketmq.broker.delay.timer import QUEUE, Timer
 from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage
 from sprocketmq.broker.settings import Settings
@@ -79,8 +79,7 @@ def deleted_key(topic: str, key: str) -> str:
     """`topic+unique_key`, of a key that has no topic as well: who may send to a topic takes back what is timed there,
     and nothing of another one.
     """
-    own = f"{topic}+"
-    return key if key.startswith(own) else own + key
+    return key if key.startswith(recalled_key(topic, "")) else recalled_key(topic, key)
 
 
 def asked_time(properties: dict[str, str], now: int) -> int | None:
