@@ -33,7 +33,7 @@ from sprocketmq.protocol.headers.nameserver import GetBrokerMemberGroupRequestHe
 from sprocketmq.remoting import RemotingClient
 from sprocketmq.remoting.allowed_peers import AllowedPeers
 from sprocketmq.remoting.peer import parse_address, peer_of
-from sprocketmq.store.log_mending import PeerRecord, following_place, is_written, peer_record, sync_all, write_over
+from sprocketmq.store.log_repair import PeerRecord, following_place, is_written, peer_record, sync_all, write_over
 from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.replication")
