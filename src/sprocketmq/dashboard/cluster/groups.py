@@ -7,6 +7,7 @@ from collections import Counter
 
 from sprocketmq.client.admin.groups import GroupFigures
 from sprocketmq.dashboard.cluster import topics
+from sprocketmq.dashboard.cluster.snapshots import fresh_after
 from sprocketmq.dashboard.cluster.view import ClusterView, GroupLags
 from sprocketmq.errors import SprocketError
 
@@ -14,8 +15,6 @@ _NAMES_S = 5.0
 _FIGURES_S = 1.5
 _LAG_S = 15.0
 _SOON_S = 0.05
-#: At most this part of a broker's time, one in so many.
-_PART = 50
 
 
 async def names(view: ClusterView) -> list[str]:
@@ -64,7 +63,7 @@ async def total_lag(view: ClusterView) -> int | None:
 
 async def _lags(view: ClusterView) -> GroupLags:
     """It costs a broker more than other questions, so that it is asked the less often the longer it took."""
-    return await view.snapshots.get("lags", max(_LAG_S, _PART * view.lags.took), lambda: _ask_for_lags(view))
+    return await view.snapshots.get("lags", fresh_after(view.lags.took, _LAG_S), lambda: _ask_for_lags(view))
 
 
 async def _ask_for_lags(view: ClusterView) -> GroupLags:

@@ -15,12 +15,19 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 
 _MOST = 4096
+#: At most this part of a broker's time, one in so many.
+_PART = 50
 
 
 @dataclass(slots=True)
 class _Kept:
     task: asyncio.Task[Any]
     since: float
+
+
+def fresh_after(took: float, least: float) -> float:
+    """How long an answer counts that took so many seconds: what costs brokers much is asked for the less often."""
+    return max(least, _PART * took)
 
 
 class Snapshots:

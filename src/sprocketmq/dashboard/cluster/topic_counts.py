@@ -10,9 +10,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from sprocketmq.client.admin.topics import TopicFigures
+from sprocketmq.dashboard.cluster.snapshots import fresh_after
 
-#: At most this part of a broker's time, one in so many.
-_PART = 50
 _FRESH_S, _OLD_S = 15.0, 600.0
 
 SORTS: dict[str, Callable[[TopicFigures], float]] = {
@@ -28,8 +27,7 @@ class TopicCounts:
 
     @property
     def fresh_s(self) -> float:
-        """The longer it took, the less often it is asked."""
-        return min(max(_FRESH_S, _PART * self._took), _OLD_S)
+        return min(fresh_after(self._took, _FRESH_S), _OLD_S)
 
     def begin(self, names: Iterable[str]) -> None:
         """What is not there any more is forgotten."""
