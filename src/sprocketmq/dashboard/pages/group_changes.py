@@ -12,7 +12,7 @@ from starlette.responses import Response
 from sprocketmq.client.admin.offsets import Target
 from sprocketmq.client.errors import ClientError
 from sprocketmq.dashboard.cluster import groups
-from sprocketmq.dashboard.web.forms import EVERY_BROKER, BadForm, WebForm
+from sprocketmq.dashboard.web.forms import EVERY_BROKER, BadForm, WebForm, chosen_brokers
 from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit
@@ -82,7 +82,8 @@ async def _apply(visit: Visit, form: WebForm, group: str | None, configs: Config
         shown = replace(shown, **settings)
         if (fault := group_fault(full)) is not None:
             raise BadForm(f"Name: {fault}.")
-        where = await _put(visit, {each: configs.get(each or "", shown) for each in _places(broker, configs)}, settings)
+        places = chosen_brokers(broker, configs, differ=_differ(configs))
+        where = await _put(visit, {each: configs.get(each or "", shown) for each in places}, settings)
     except (BadForm, ClientError) as error:
         visit.refused(action, name, error)
         return _form(visit, group, shown, configs, broker, name, str(error))
@@ -90,13 +91,6 @@ async def _apply(visit: Visit, form: WebForm, group: str | None, configs: Config
     return visit.see(
         f"/groups/{path_part(name)}", f"Group {name} was {'changed' if group else 'created'} on {', '.join(where)}."
     )
-
-
-def _places(broker: str, configs: Configs) -> list[str | None]:
-    """The brokers to change, those that have the group unless one was chosen; None for a new group, which all get."""
-    if not broker and _differ(configs):
-        raise BadForm("Broker: the settings differ between brokers; choose one broker, or every broker.")
-    return [*configs] or [None] if broker in ("", EVERY_BROKER) else [broker]
 
 
 async def _put(

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from sprocketmq.client.errors import ClientError
 from sprocketmq.dashboard.pages.topics import PERMS
-from sprocketmq.dashboard.web.forms import EVERY_BROKER, BadForm, WebForm
+from sprocketmq.dashboard.web.forms import EVERY_BROKER, BadForm, WebForm, chosen_brokers
 from sprocketmq.dashboard.web.page_guard import Handler
 from sprocketmq.dashboard.web.render import path_part
 from sprocketmq.dashboard.web.visit import Visit
@@ -72,9 +72,8 @@ async def _apply(visit: Visit, form: WebForm, topic: str | None, configs: Config
         config = _config(form, config.attributes)
         if (fault := topic_fault(visit.view.full_name(name))) is not None:
             raise BadForm(f"Name: {fault}.")
-        if not broker and _differ(configs):
-            raise BadForm("Broker: the settings differ between brokers; choose one broker, or every broker.")
-        where = await _put(visit, name, config, broker, configs)
+        places = chosen_brokers(broker, sorted(configs), differ=_differ(configs))
+        where = await _put(visit, name, config, places, configs)
     except (BadForm, ClientError) as error:
         visit.refused("topic change" if topic else "topic create", name, error)
         return await _form(visit, topic, config, configs, str(error), broker, name)
@@ -84,10 +83,8 @@ async def _apply(visit: Visit, form: WebForm, topic: str | None, configs: Config
     )
 
 
-async def _put(visit: Visit, name: str, config: TopicConfig, broker: str, before: Configs) -> list[str]:
-    """On the broker that was chosen; without one, a new topic on all of them, and another where it is."""
+async def _put(visit: Visit, name: str, config: TopicConfig, places: list[str | None], before: Configs) -> list[str]:
     where = []
-    places: list[str | None] = [broker] if broker not in ("", EVERY_BROKER) else [*sorted(before)] or [None]
     for each in places:
         had_type = each is not None and each in before and TYPE in before[each].attributes
         where += await visit.view.admin.topics.create(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +25,15 @@ _MAX_FORM_BYTES = 15 * 1024 * 1024
 
 class BadForm(Exception):
     """What a form says cannot be used; the text is for the one who sent it."""
+
+
+def chosen_brokers(broker: str, have: Iterable[str], *, differ: bool) -> list[str | None]:
+    """The brokers to change: the one that was chosen, else those that have it already; None for what is new, which all
+    of them get. Where they differ, nobody makes them equal unasked.
+    """
+    if not broker and differ:
+        raise BadForm("Broker: the settings differ between brokers; choose one broker, or every broker.")
+    return [*have] or [None] if broker in ("", EVERY_BROKER) else [broker]
 
 
 class Forged(Exception):
