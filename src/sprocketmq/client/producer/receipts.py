@@ -139,6 +139,9 @@ class ReceiptFuture:
     _is_cancelled: bool
     _callbacks: list[tuple[Callable[[ReceiptFuture], object], contextvars.Context | None]] | None
 
+    def __init__(self) -> None:
+        raise TypeError("a ReceiptFuture comes from `submit`")  # `future_of` fills in what the methods rely on
+
     def done(self) -> bool:
         return self._is_cancelled or self._outcome.is_settled
 

@@ -111,3 +111,8 @@ async def test_an_error_that_nobody_asks_for_is_logged(caplog: pytest.LogCapture
         del outcome, one, others
         gc.collect()
     assert ("no broker" in caplog.text) is not is_asked
+
+
+def test_nobody_makes_one_by_hand() -> None:
+    with pytest.raises(TypeError, match="comes from `submit`"):
+        ReceiptFuture()
