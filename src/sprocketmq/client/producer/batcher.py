@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 
@@ -29,6 +30,8 @@ from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.requests.send_frame import Payload
+
+log = logging.getLogger("sprocketmq.client.producer.batcher")
 
 
 class _Batch:
@@ -93,6 +96,13 @@ class Batcher:
         self._count = 0
         self._bytes = 0
         self._closed = False  # nothing is taken any more, but what was taken goes out
+
+    def __del__(self) -> None:
+        if self._count:  # the program's loop has ended, and with it all that would have sent them
+            log.error(
+                "%d submitted messages were lost: the event loop ended before the producer was stopped; "
+                "use `async with`, or `await producer.stop()`", self._count,
+            )  # fmt: skip
 
     @property
     def is_full(self) -> bool:

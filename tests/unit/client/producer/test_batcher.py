@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -371,3 +372,15 @@ async def test_too_many_properties_are_refused_at_once() -> None:
     await made.flush()
     assert isinstance(keyed.exception(), InvalidMessage)
     await made.stop()
+
+
+def test_a_loop_that_ends_too_early_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def forgets_to_stop() -> None:
+        made = batcher(network(T=1), linger=60)
+        for i in range(5):
+            made.submit(Message("T", b"%d" % i))
+
+    asyncio.run(forgets_to_stop())
+    gc.collect()
+    [record] = [each for each in caplog.records if each.name == "sprocketmq.client.producer.batcher"]
+    assert record.message.startswith("5 submitted messages were lost")
