@@ -1,4 +1,7 @@
 # The C types of message.py.
+# `delay_level` and `flag` have 32 bits, as on the wire: the constructor has checked that they fit. Texts and bodies
+# stay objects, for a user may set them to anything before `validate` looks. Nothing rests on the GIL: a message is its
+# maker's until it is sent.
 
 import cython
 

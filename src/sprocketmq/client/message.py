@@ -1,5 +1,8 @@
 # cython: annotation_typing=False, auto_pickle=True
-"""Messages as users see them: what they send, what they get, and the receipt in between."""
+"""Messages as users see them: what they send, what they get, and the receipt in between.
+
+Users send them to other processes, so the compiled class has code to be pickled.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ from sprocketmq.protocol.record.properties import SYSTEM_PROPERTIES
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_PROPERTIES_BYTES = 32767
 MAX_DELAY_LEVEL = 18
-_ZERO = 0  # the default of numbers: what was not given needs no look
+#: The default of numbers. Compared by `is`, so that what was not given needs no look; a 0 that was given is the same
+#: object in CPython, and where it is another one it is looked at and found good.
+_ZERO = 0
 _BODY_TYPES = (bytes, bytearray, memoryview)
 
 #: What follows a message's id in its properties: whether the broker is to answer only when the message is stored.

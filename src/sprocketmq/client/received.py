@@ -1,5 +1,10 @@
 # cython: annotation_typing=False
-"""Messages as a broker stored them. Each is a view into the bytes of one pull, decoded when it is first asked."""
+"""Messages as a broker stored them. Each is a view into the bytes of one pull, decoded when it is first asked.
+
+Compiled without C types, for all that it holds are objects: what is saved are the steps of the interpreter. Handlers
+run on threads. Two that ask one message at once may both decode it, find the same, and one of both is kept: under the
+GIL an attribute is set as a whole.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
 # The C types of command.py.
+# The numbers of a header have 32 bits, as on the wire; in a binary one `code` and `version` have 16 of them. A command
+# is on one thread at a time: nothing rests on the GIL.
 
 cdef class Command:
     cdef public int code

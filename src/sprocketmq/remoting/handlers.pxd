@@ -1,4 +1,6 @@
 # The C types of handlers.py.
+# `Authority` and `Processor` are classes of C, so that no request costs a look at a dict. The loop's thread alone is
+# here, and nothing rests on the GIL.
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.decoder cimport encode_frame
 

@@ -1,4 +1,6 @@
 # The C types of pending_calls.py.
+# `_opaque` is an int that is cut to 31 bits before it runs over. The loop's thread alone is here: whoever calls from
+# another one goes through the loop, and nothing rests on the GIL.
 from sprocketmq.protocol.command cimport Command
 
 import cython

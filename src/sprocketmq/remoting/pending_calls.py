@@ -26,6 +26,7 @@ class PendingCalls:
         self.on_overdue: Callable[[float], None] | None = None
         self._loop = loop
         self._opaque = 0
+        #: Tuples, for a call is made and forgotten with each request: one costs less than an object of a class.
         self._calls: dict[int, tuple[asyncio.Future[Command], float, float, bool]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._rings_at = 0.0

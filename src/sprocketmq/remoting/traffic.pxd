@@ -1,4 +1,7 @@
 # The C types of traffic.py.
+# What is looked at for every read or answer is a number of C. `Connection` is a subclass of Python's, so the methods
+# that it may replace are `cpdef`, and those of every message are not. One loop's thread has a connection, and nothing
+# rests on the GIL.
 from sprocketmq.hot.memory cimport ticks_ns
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.decoder cimport FrameDecoder

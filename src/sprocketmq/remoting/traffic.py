@@ -138,6 +138,7 @@ class Traffic:
             self.cost_ns += REFUSAL_NS
             self.abort(str(error))
             return
+        # What `pending` of the decoder says: compiled, fields are read as C, and a property is a call of Python.
         pending = len(self._decoder._pending) + self._decoder._begun_bytes
         if pending == 0:
             self.frame_since = None
@@ -194,7 +195,7 @@ class Traffic:
         self._flush_due = True  # holds back the writes of the handlers: they join the answers of this read
         last = len(commands) - 1
         if last > 0 and self._table.authority is not None:
-            connection: Any = self
+            connection: Any = self  # for mypy: only a Connection is ever made
             self._table.authority.look_ahead(connection, commands)
         for number in range(len(commands)):
             self._take(commands[number])

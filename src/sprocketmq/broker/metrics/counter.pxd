@@ -1,4 +1,5 @@
 # The C types of counter.py.
+# All of them have 64 bits: a busy topic passes 32 with its bytes within minutes, with its microseconds within hours.
 
 cdef class Counter:
     cdef public long long count

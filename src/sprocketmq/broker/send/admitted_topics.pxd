@@ -1,4 +1,6 @@
 # The C types of admitted_topics.py.
+# `queues` and `is_open` are read for every send, as numbers of C. The loop's thread alone fills and reads all of this:
+# nothing rests on the GIL.
 from sprocketmq.broker.metrics.counter cimport LargeMessages
 
 import cython

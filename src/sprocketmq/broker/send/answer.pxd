@@ -1,4 +1,6 @@
 # The C types of answer.py.
+# Commit and queue offsets have 64 bits; `opaque` and `queue_id` have 32, as on the wire. A frame is written on the
+# loop's thread before anybody else has it: nothing rests on the GIL.
 from sprocketmq.hot.octets cimport blank, i64, plain_end, put, put_i64_hex, put_i32, seal
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.binary_header cimport decimal, digits, put_number

@@ -100,8 +100,8 @@ class AnswerForm:
         put_i32(p, 0, size - 4)
         if self._gap:
             put_i32(p, 4, 1 << 24 | size - 8)  # the first byte names the serialization
-            put_i32(p, 13, opaque)
-            put_i32(p, 25, size - 29)
+            put_i32(p, 13, opaque)  # behind code, language and version
+            put_i32(p, 25, size - 29)  # the fields, behind flag and remark
         else:
             put_i32(p, 4, size - 8)
 

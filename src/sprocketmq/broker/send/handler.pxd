@@ -1,4 +1,6 @@
 # The C types of handler.py.
+# Each part of the way has its type, so that one calls the next without a look at a dict; what is rare is an `object`.
+# All of it runs on the loop's thread: nothing rests on the GIL.
 from sprocketmq.broker.metrics.counter cimport Counter, LargeMessages
 from sprocketmq.broker.send.admitted_topics cimport AdmittedTopics, TopicAdmission
 from sprocketmq.broker.send.answer cimport SendAnswers

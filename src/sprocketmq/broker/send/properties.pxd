@@ -1,4 +1,6 @@
 # The C types of properties.py.
+# `first` is a byte of C, so that most properties cost one comparison of it and no object. Nothing rests on the GIL:
+# arguments and what is made of them belong to the caller.
 from sprocketmq.hot.octets cimport blank, cut, find, put, same, seal
 
 import cython

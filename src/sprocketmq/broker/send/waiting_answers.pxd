@@ -1,4 +1,7 @@
 # The C types of waiting_answers.py.
+# Offsets have 64 bits, times are doubles as the loop's clock gives them. Answers come and go with every message, so the
+# memory of 64 is kept for the next ones. The loop's thread alone is here: a flush only wakes it, and nothing rests on
+# the GIL.
 from sprocketmq.broker.metrics.counter cimport Counter
 from sprocketmq.hot.memory cimport nanoseconds
 from sprocketmq.protocol.command cimport Command

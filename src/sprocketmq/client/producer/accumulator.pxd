@@ -1,4 +1,6 @@
 # The C types of accumulator.py.
+# Sizes are Py_ssize_t and `p` is bare: `add` makes room before it writes. The producer's loop alone fills a batch, so
+# nothing rests on the GIL.
 from sprocketmq.client.message cimport Message
 from sprocketmq.hot.octets cimport i32, put, put_hex16, put_i16, put_i32, resize
 

@@ -68,7 +68,7 @@ class Accumulator:
         size = 22 + length + properties_length
         if at + size > len(self._buffer):
             resize(self._buffer, 2 * (at + size))
-        p = self._buffer
+        p = self._buffer  # compiled, a pointer: taken after `resize`, which may have moved the bytes
         put_i32(p, at, size)
         put_i32(p, at + 4, 0)
         put_i32(p, at + 8, 0)

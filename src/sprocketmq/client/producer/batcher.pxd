@@ -1,4 +1,7 @@
 # The C types of batcher.py.
+# What `submit` compares for every message are numbers of C. `given` is an object, for users pass anything; `message` is
+# typed when it was found to be one. The producer's loop alone is here, also for the synchronous client: nothing rests
+# on the GIL.
 from sprocketmq.client.producer.accumulator cimport Accumulator
 from sprocketmq.client.message cimport Message
 from sprocketmq.client.producer.receipts cimport BatchOutcome, ReceiptFuture, future_of

@@ -112,7 +112,7 @@ class Batcher:
         """The future of the message's receipt. Raises Overloaded when the buffer is full."""
         if not isinstance(given, Message):
             raise not_a_message(given)
-        message = given
+        message = given  # compiled, now of its C type: what follows are fields of a struct
         if self._closed:
             raise Closed("the producer was stopped")
         if self._count >= self._most_messages or self._bytes >= self._most_bytes:

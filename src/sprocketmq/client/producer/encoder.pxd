@@ -1,4 +1,6 @@
 # The C types of encoder.py.
+# Times are milliseconds since 1970, which pass 32 bits; where nothing is compressed `_compress_over` is sys.maxsize,
+# the largest Py_ssize_t. The producer's loop alone counts the ids: nothing rests on the GIL.
 from sprocketmq.client.message cimport Message
 from sprocketmq.protocol.requests.send_frame cimport Payload
 

@@ -1,4 +1,5 @@
 # The C types of in_flight.py.
+# The producer's loop alone takes and gives back: nothing rests on the GIL.
 import cython
 
 

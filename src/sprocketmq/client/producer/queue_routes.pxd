@@ -1,4 +1,6 @@
 # The C types of queue_routes.py.
+# `turn` counts up for as long as a producer lives: 64 bits do not run over. The producer's loop alone is here, and
+# nothing rests on the GIL.
 from sprocketmq.protocol.requests.send_frame cimport SendFrames
 
 import cython

@@ -1,4 +1,6 @@
 # The C types of receipts.py.
+# A future is made for every message, so the memory of a batch of them is kept for the next ones. Queue offsets have 64
+# bits. Batches are settled on the producer's loop; what rests on the GIL is the buffer of ids, see `BatchReceipts`.
 from sprocketmq.hot.tuples cimport tuple_of
 from sprocketmq.hot.octets cimport put_hex16, text
 

@@ -1,4 +1,5 @@
 # The C types of send_answer.py.
+# A queue offset has 64 bits, a queue id 32; both are -1 until their field is found. Nothing rests on the GIL.
 from sprocketmq.hot.tuples cimport tuple_of
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.binary_header cimport integer

@@ -1,4 +1,6 @@
 # The C types of numbers.py.
+# Places are Py_ssize_t, values as wide as their column. `put_decimal` takes 64 bits for a port of 32, so that the least
+# one has a negative. The GIL is held through each loop, but nothing rests on it: rows and buffers are the caller's.
 from sprocketmq.hot.octets cimport i32, i64, le64, put, put_le32, put_le64, same
 from sprocketmq.protocol.record.record cimport Pointer
 from sprocketmq.protocol.arrow.rows cimport AT, BODY_AT, BODY_END, ROW_BYTES, STORE_TIME_AT, SYS_FLAG, Rows

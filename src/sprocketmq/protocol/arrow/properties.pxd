@@ -1,4 +1,6 @@
 # The C types of properties.py.
+# The scratch buffer has places as int32: `property_columns` takes no more bytes than those reach. Nothing rests on the
+# GIL: rows and buffers are the caller's.
 from sprocketmq.hot.octets cimport blank, cut, find, is_utf8, le32, le64, put_le32, same
 from sprocketmq.protocol.record.record cimport Pointer
 from sprocketmq.protocol.arrow.rows cimport END, ROW_BYTES, TOPIC_END, Rows

@@ -45,6 +45,8 @@ class PropertyFill:
         self.keys = TextColumn(entries, total if with_map else 0, False, room)
         self.values = TextColumn(entries, total if with_map else 0, False, room)
         self.singles = [TextColumn(rows.count, total, True, room) for _ in names]
+        # Properties have at most 32767 bytes, an entry at least four of them. Where bytes that are no UTF-8 were
+        # replaced the text is longer, but has no more entries. These bytes are ours alone: they may be written again.
         self.scratch = blank(16 * (32767 // 4 + 2))
         self.before = 0  # how many entries of the row before lie in it
 

@@ -1,4 +1,6 @@
 # The C types of rows.py.
+# A row's places are int64 in memory, whatever the machine: the columns read them by their numbers below. `data` is a
+# typed view, which holds its memory; `p` is bare. Nothing rests on the GIL: what is read and made is the caller's.
 from sprocketmq.protocol.record.hashing cimport utf8_hash
 from sprocketmq.hot.octets cimport blank, cut, i32, is_ascii, put_le64, same, text
 from sprocketmq.protocol.record.properties cimport find_property

@@ -1,4 +1,6 @@
 # The C types of text_column.py.
+# `o`, `p` and `b` are bare addresses in the three buffers, which the attributes above them keep. Offsets are int32, so
+# whoever makes a column keeps it below 2 GiB. Nothing rests on the GIL: a column has one writer.
 from sprocketmq.hot.octets cimport le32, put, put_le32, put_near
 
 import cython

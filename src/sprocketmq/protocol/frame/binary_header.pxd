@@ -1,4 +1,6 @@
 # The C types of binary_header.py.
+# `integer` counts without a sign in 64 bits, for the least number has no positive of its own, and `decimal` turns one
+# round the same way. Nothing rests on the GIL: arguments are not changed, results are new.
 from sprocketmq.hot.octets cimport blank, i16, i32, put, put_i16, put_i32, seal, text
 
 import cython

@@ -1,4 +1,6 @@
 # The C types of decoder.py.
+# Lengths are compared as Py_ssize_t: a sum of two that a peer has sent would run over in 32 bits. One connection feeds
+# a decoder, so nothing rests on the GIL.
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.json_header cimport decode_json_header
 from sprocketmq.hot.octets cimport blank, cut, i16, i32, is_ascii, put, put_i16, put_i32, seal, text

@@ -107,6 +107,7 @@ class FrameDecoder:
             self._pending += data
             have = len(self._pending)
             if have >= self._wanted:  # a frame that comes in small pieces is not looked at again for each of them
+                # A pointer into it when compiled: nothing that is called from there makes `_pending` longer.
                 used = self._decode(self._pending, have, commands)
                 del self._pending[:used]
         if self._wanted - len(self._pending) > _LONG_BYTES:

@@ -1,4 +1,6 @@
 # The C types of json_header_scan.py.
+# `p` is a bare pointer in an object, good for the one call of `take` that set it. `value` has 64 bits, for ten digits
+# pass 32; `name_bits` is one word of 64 bits, see `has_name`. Nothing rests on the GIL: a scan is made for one header.
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.hot.octets cimport (
     blank, cut, i16, i32, is_utf8, plain_end, put, put_i16, put_i32, same, text,

@@ -1,4 +1,6 @@
 # The C types of batch.py.
+# Sizes are Py_ssize_t before they are compared, though the wire has 32 bits: a sum of two cannot run over. Nothing
+# rests on the GIL: arguments are not changed, results are new.
 from sprocketmq.hot.octets cimport blank, cut, i16, i32, put, put_i16, put_i32, seal
 
 import cython

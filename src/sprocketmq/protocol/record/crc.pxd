@@ -1,4 +1,6 @@
 # The C types of crc.py.
+# A sum is unsigned, so that `>>` brings zeros in from above; `body_crc` gives it as a number that is never negative.
+# The tables are filled while the module is imported and only read then: nothing rests on the GIL.
 from sprocketmq.hot.crc32 cimport can_fold, folded_blocks
 from sprocketmq.hot.octets cimport le32, window
 

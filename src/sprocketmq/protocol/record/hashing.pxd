@@ -1,4 +1,6 @@
 # The C types of hashing.py.
+# A hash is unsigned and has 32 bits, so that it runs over as Java's int does; signed, C leaves undefined what happens
+# then. `point` holds a character of up to 21 bits. Nothing rests on the GIL: these are functions of their arguments.
 from sprocketmq.hot.memory cimport as_int32, ascii_hash
 from sprocketmq.hot.octets cimport cut, is_ascii
 

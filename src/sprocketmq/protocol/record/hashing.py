@@ -12,7 +12,7 @@ if not cython.compiled:
     from sprocketmq.hot.memory import as_int32, ascii_hash
     from sprocketmq.hot.octets import Octets, cut, is_ascii
 
-MASK = 0xFFFFFFFF
+MASK = 0xFFFFFFFF  # for the interpreter: in C the type alone would do
 
 
 def string_hash(text: str) -> int:

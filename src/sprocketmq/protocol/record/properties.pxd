@@ -1,4 +1,5 @@
 # The C types of properties.py.
+# `p` and `q` are bare: no read passes `end`, or the separator that `find` has found. Nothing rests on the GIL.
 from sprocketmq.hot.octets cimport cut, find, same, text
 
 import cython

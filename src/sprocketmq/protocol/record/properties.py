@@ -121,7 +121,7 @@ def decode_properties(source: str | bytes) -> dict[str, str]:
 
 def decode_octets(data: bytes) -> dict[str, str]:
     properties: dict[str, str] = {}
-    p = data
+    p = data  # compiled, a pointer without bounds: each look stays before `end`, or before what `find` found
     at, end = 0, len(data)
     while at < end:
         stop = find(p, 2, at, end)

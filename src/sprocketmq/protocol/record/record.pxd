@@ -1,4 +1,7 @@
 # The C types of record.py. A store's own hot module may cimport `write_at` and `RecordParts`.
+# Offsets and times have 64 bits, `size` and the numbers of a header 32, as on disk. A checksum is unsigned until its
+# sign bit is cut off. Of a record under way nothing rests on the GIL: a reader may be another process, and it is the
+# order of the stores that counts (`put_last`).
 from sprocketmq.protocol.record.crc cimport crc_of, crc_on
 from sprocketmq.hot.octets cimport (
     blank, cut, i16, i32, i64, put, put_i16, put_i32, put_i64, put_last, same, seal, text,

@@ -351,6 +351,7 @@ def check_record(buffer: Octets, at: int, end: int, check_crc: bool = True) -> t
     """
     if at < 0 or end > len(buffer) or at >= end:
         return CUT_OFF, 0
+    # Bare, for `locate` looks no further than `end`; there is a first byte to point to, for `end` is above 0.
     p = cython.address(buffer[0]) if cython.compiled else buffer
     layout = RecordParts()
     kind = layout.locate(p, at, end)

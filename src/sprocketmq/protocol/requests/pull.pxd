@@ -1,4 +1,6 @@
 # The C types of pull.py.
+# Offsets and times have 64 bits, the rest 32, as on the wire; what may be missing is an object, None then. Nothing
+# rests on the GIL: a request is read on one thread.
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.binary_header cimport binary_reply, decimal, integer, json_reply
 from sprocketmq.protocol.requests.fields cimport FieldwiseRequest

@@ -1,4 +1,6 @@
 # The C types of send.py.
+# A time has 64 bits, the rest 32, as on the wire. Requests come and go with every message, so the memory of 64 is kept
+# for the next ones. Nothing rests on the GIL: a request is read on one thread.
 from sprocketmq.hot.octets cimport cut, text
 from sprocketmq.protocol.command cimport Command
 from sprocketmq.protocol.frame.binary_header cimport integer

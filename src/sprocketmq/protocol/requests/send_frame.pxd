@@ -1,4 +1,6 @@
 # The C types of send_frame.py.
+# A time has 64 bits, other numbers 32, as on the wire; `digits` and `put_number` take all of them as 64. Nothing rests
+# on the GIL: a frame is written before anybody else has it.
 from sprocketmq.hot.octets cimport blank, put, put_i16, put_i32, seal
 from sprocketmq.protocol.frame.binary_header cimport decode_block, encode_block
 from sprocketmq.protocol.requests.send cimport (

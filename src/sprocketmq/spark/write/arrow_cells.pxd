@@ -1,4 +1,6 @@
 # The C types of arrow_cells.py.
+# `_b`, `_o`, `_v` and `data` are bare addresses, which `_kept` keeps good. Offsets are int32 or int64 there, and
+# Py_ssize_t here. Nothing rests on the GIL: Arrow's buffers do not change.
 from sprocketmq.hot.octets cimport le32, le64
 
 import cython

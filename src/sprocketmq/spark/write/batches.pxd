@@ -1,4 +1,6 @@
 # The C types of batches.py.
+# Sizes are Py_ssize_t; `reserve` gives a bare address, which the next call of it may make worthless. Nothing rests on
+# the GIL: a task has its own batches.
 from sprocketmq.hot.octets cimport cut, resize
 
 import cython

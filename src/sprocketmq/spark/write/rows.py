@@ -145,6 +145,7 @@ class EntryFill:
         if length <= 0:
             raise self.bad(row, "has no body")
         at = batch.size
+        # Compiled, a bare address: there is room for the most that the row can take, and it moves at no call below.
         p = batch.reserve(22 + length + self.most_properties(row))
         put_near(p, at + 20, bodies.data, bodies.at(row), length, bodies.data_end)
         properties_at = at + 22 + length

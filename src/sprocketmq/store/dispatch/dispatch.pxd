@@ -1,4 +1,7 @@
 # The C types of dispatch.py.
+# Offsets and times have 64 bits, sizes 32, as on disk; a hash becomes an int32 before it is stored as 64, with its
+# sign. The store's owner alone dispatches. The thread of the checkpoint reads `store_timestamp`, which under the GIL is
+# whole.
 from sprocketmq.hot.octets cimport cut, i32, i64, same, text
 from sprocketmq.protocol.record.hashing cimport hash_octets, positive
 from sprocketmq.protocol.record.record cimport FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS

@@ -237,7 +237,7 @@ class Dispatcher:
         return as_int32(hash_octets(0, p, found.tags_at, found.tags_end))
 
     def dispatch_keys(self, cursor: QueueCursor, p: Pointer, commit_offset: int, store_timestamp: int) -> None:
-        index: Any = self.index
+        index: Any = self.index  # for mypy: it is there. Compiled, this is an IndexCursor, called as C
         index.ready()  # a file begins with a message, even with one that has no key
         if commit_offset >= index.end_offset:
             self.put_keys(index, cursor, p, commit_offset, store_timestamp)

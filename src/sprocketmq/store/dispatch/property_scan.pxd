@@ -1,4 +1,6 @@
 # The C types of property_scan.py.
+# Places in `p`, which is bare: `scan` reads up to `end`, and `note` no further than the separator. `first` is unsigned,
+# as every byte. Nothing rests on the GIL: a scan belongs to whoever made it.
 from sprocketmq.hot.octets cimport find, same
 
 import cython

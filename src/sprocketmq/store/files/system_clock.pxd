@@ -1,4 +1,5 @@
 # The C types of system_clock.py.
+# Milliseconds since 1970 pass 32 bits. Nothing rests on the GIL.
 from sprocketmq.hot.memory cimport wall_ms
 
 

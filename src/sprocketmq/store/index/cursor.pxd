@@ -1,4 +1,7 @@
 # The C types of cursor.py.
+# Offsets and times have 64 bits in the file; hash, slot and count have 32, and so have seconds, which are cut to fit.
+# The store's owner alone writes here, and looks up keys. Other threads sync a file when it is full, and read no field
+# of this: nothing rests on the GIL.
 from sprocketmq.hot.octets cimport i32, i64, put_i32, put_i64
 from sprocketmq.hot.memory cimport pointer
 

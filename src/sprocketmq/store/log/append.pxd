@@ -1,4 +1,6 @@
 # The C types of append.py.
+# Offsets in the log and times have 64 bits, positions in a file are Py_ssize_t, and what the record has is as wide as
+# there. What rests on the GIL is said at `appended`; the store's owner alone appends.
 from sprocketmq.hot.octets cimport blank, i32, le32, put_i64, put_le32, seal
 from sprocketmq.protocol.record.record cimport (
     BLANK_BYTES, MAX_PROPERTIES_BYTES, closed, reserve_property_crc, store_size, write_at,

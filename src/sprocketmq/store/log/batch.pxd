@@ -1,4 +1,6 @@
 # The C types of batch.py.
+# `size` and `body_length` are compared as Py_ssize_t: in 32 bits what a peer claims could run over. A batch is written
+# by the store's owner, and found by others when its first head is there: nothing rests on the GIL.
 from sprocketmq.protocol.record.crc cimport crc_of
 from sprocketmq.hot.octets cimport i16, i32, i64, put, put_i16, put_i32, put_i64, put_last
 from sprocketmq.protocol.record.record cimport (

@@ -28,7 +28,7 @@ class PutTimes:
         if ns >= 1_000_000:
             self.slow[bisect_right(SLOW_MS, ns // 1_000_000)] += 1
             return
-        us, bucket = ns // 1000, 0
+        us, bucket = ns // 1000, 0  # its bits are counted: the bucket is that of the power of two above it
         while us > 0:
             us >>= 1
             bucket += 1

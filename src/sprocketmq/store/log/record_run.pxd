@@ -1,4 +1,5 @@
 # The C types of record_run.py.
+# Offsets have 64 bits. One replica measures with one of these at a time: nothing rests on the GIL.
 from sprocketmq.hot.memory cimport pointer
 from sprocketmq.hot.octets cimport i64
 from sprocketmq.protocol.record.record cimport NO_MAGIC, WHOLE, RecordParts

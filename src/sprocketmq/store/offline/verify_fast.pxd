@@ -1,4 +1,6 @@
 # The C types of verify_fast.py.
+# `value` is an unsigned hash under way, `key_hash` what the index has of it, never below zero. A check runs on one
+# thread, and only reads: nothing rests on the GIL.
 from sprocketmq.hot.octets cimport cut, i32, i64, le32, put_le32, same
 from sprocketmq.protocol.record.record cimport WHOLE, RecordParts
 from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK

@@ -222,7 +222,7 @@ def chain_faults(
     """
     chains: list[Fault] = []
     wrong_heads: list[Fault] = []
-    expected = memoryview(bytearray(4 * (slots + 1)))
+    expected = memoryview(bytearray(4 * (slots + 1)))  # numbers in bytes: as objects five million would fill 200 MB
     q: Pointer = pointer(entries)
     h: Pointer = pointer(heads)
     e: Pointer = pointer(expected)

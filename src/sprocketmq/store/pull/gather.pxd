@@ -1,4 +1,6 @@
 # The C types of gather.py.
+# Offsets have 64 bits, a size 32 as in the entry, a place in a file is a Py_ssize_t. Pulls run on the thread that
+# appends, so none meets half a record: that, and not the GIL, is what `find` counts on.
 from sprocketmq.hot.octets cimport blank, i32, i64, put, put_i64, same, seal
 from sprocketmq.protocol.record.record cimport WHOLE
 from sprocketmq.protocol.record.record cimport RecordParts

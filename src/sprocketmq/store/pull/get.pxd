@@ -1,4 +1,6 @@
 # The C types of get.py.
+# Offsets and sums of bytes have 64 bits; limits that peers may send are 64 as well before they are compared. Pulls run
+# on the store's owner's thread, and nothing rests on the GIL.
 from sprocketmq.store.log.append cimport Appender
 from sprocketmq.store.dispatch.dispatch cimport Dispatcher
 from sprocketmq.store.pull.gather cimport ENTRY_SIZE, Gather

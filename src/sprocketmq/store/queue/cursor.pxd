@@ -1,4 +1,6 @@
 # The C types of cursor.py.
+# Offsets have 64 bits; `key_hash` is unsigned, to be gone on with (hashing.py). What rests on the GIL is said at `put`:
+# the thread that flushes reads offsets here, and clears `dirty`.
 from sprocketmq.hot.octets cimport i32, i64, put_i32, put_i64
 from sprocketmq.hot.memory cimport pointer
 

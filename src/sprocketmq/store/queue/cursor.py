@@ -91,6 +91,7 @@ class QueueCursor:
 
     def view_of(self, base: int) -> memoryview | None:
         """The file that begins at `base`, when it is the one written to."""
+        # Which one that is need not be kept: it begins `position` bytes before the queue's end.
         return self._view if self.max_offset * ENTRY_SIZE - self.position == base else None
 
     def put(self, commit_offset: int, size: int, tags_code: int) -> None:

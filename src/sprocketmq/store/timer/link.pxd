@@ -1,4 +1,6 @@
 # The C types of link.py.
+# Times and positions have 64 bits, the numbers in a slot 32, as on disk; a time is a sum of both, taken in 64. What
+# rests on the GIL is said at `link_units`.
 from sprocketmq.hot.octets cimport i32, i64, put_i32, put_i64
 from sprocketmq.protocol.record.record cimport Pointer
 

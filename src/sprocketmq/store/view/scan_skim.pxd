@@ -1,4 +1,6 @@
 # The C types of scan_skim.py.
+# Offsets and times have 64 bits; the typed views hold their memory, and `p` is bare. Nothing rests on the GIL: a view
+# is only read, and a broker that writes meanwhile is another process.
 from sprocketmq.hot.octets cimport i32, i64
 from sprocketmq.protocol.record.record cimport NO_MAGIC, WHOLE, RecordParts, Pointer
 
