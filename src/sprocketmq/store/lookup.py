@@ -14,7 +14,7 @@ from sprocketmq.errors import BodyError
 from sprocketmq.protocol.record.properties import KEYS, UNIQUE_KEY, decode_properties, split_keys
 from sprocketmq.protocol.record.record import Record, decode_record
 from sprocketmq.store.files.deleted_topics import Deletions
-from sprocketmq.store.index.index import MAX_RESULTS, Index
+from sprocketmq.store.index.index import Index
 from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.queue.format import QueueEntry
@@ -36,11 +36,14 @@ class Boundary(IntEnum):
 
 
 class Reader:
-    def __init__(self, log: CommitLog, queues: QueueTable, index: Index | None, deleted: Deletions) -> None:
+    def __init__(
+        self, log: CommitLog, queues: QueueTable, index: Index | None, deleted: Deletions, max_results: int
+    ) -> None:
         self._log = log
         self._queues = queues
         self._index = index
         self._deleted = deleted
+        self._max_results = max_results
 
     def entry(self, topic: str, queue_id: int, queue_offset: int) -> QueueEntry | None:
         queue = self._queues.find(topic, queue_id)
@@ -129,7 +132,7 @@ class Reader:
         if self._index is None:
             return []
         found: list[Record] = []
-        limit = min(max_num, MAX_RESULTS)
+        limit = min(max_num, self._max_results)
         for commit_offset in self._index.search(topic, key, begin, end):
             if len(found) >= limit:
                 break

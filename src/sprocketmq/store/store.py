@@ -96,7 +96,7 @@ class MessageStore:
             written_is_safe(config),
         )  # fmt: skip
         self.log.appender = self.appender
-        self.reader = Reader(self.log, self.queues, self.index, self.deleted.table)
+        self.reader = Reader(self.log, self.queues, self.index, self.deleted.table, config.max_msgs_num_batch)
         self.getter = PullReader(config, self.appender, self.log.view_of, self.log.file_size, self.queues.file_size)
         self.damaged = DamagedMessages(self.log)
         self.getter.on_missing = self.damaged.note

@@ -130,3 +130,11 @@ def test_a_damaged_record_is_passed_over(tmp_path: Path) -> None:
     alone = store.get_message("T", 0, 2, 1, 1 << 20)
     assert alone.next_begin_offset > 2
     store.close()
+
+
+def test_a_query_by_key_gives_no_more_than_is_configured(tmp_path: Path) -> None:
+    store = open_store(tmp_path, max_msgs_num_batch=3)
+    for number in range(5):
+        put(store, body=b"%d" % number, KEYS="k")
+    assert len(store.reader.query("T", "k", 2, 0, 1 << 62)) == 2
+    assert len(store.reader.query("T", "k", 32, 0, 1 << 62)) == 3

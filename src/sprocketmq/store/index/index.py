@@ -31,7 +31,6 @@ from sprocketmq.store.index.format import (
     slot_at,
 )
 
-MAX_RESULTS = 64
 _STEP_ENTRIES = 16 * 1024
 _TO_THE_SECOND = "%Y%m%d%H%M%S"
 #: What one search may cost, in entries looked at: some milliseconds. One that is handed out stands for so many, for its
