@@ -117,10 +117,13 @@ class BrokerConfig(AuthConfig):
     register_broker_timeout_mills: int = setting("registerBrokerTimeoutMills", 24_000, "For one registration.", low=1)
     compressed_register: bool = setting("compressedRegister", False, "Send registrations compressed.", runtime=True)
     force_register: bool = setting(
-        "forceRegister", True, "Register without asking for the known version.", runtime=True
+        "forceRegister",
+        True,
+        "No effect here: a broker always registers without asking for the known version.",
+        runtime=True,
     )
     enable_single_topic_register: bool = setting(
-        "enableSingleTopicRegister", False, "Announce a new topic alone, by REGISTER_TOPIC_IN_NAMESRV.", runtime=True
+        "enableSingleTopicRegister", False, "No effect here: new topics are announced by a registration.", runtime=True
     )
 
     forward_timeout: int = setting(
@@ -169,7 +172,7 @@ class BrokerConfig(AuthConfig):
         "waitTimeMillsInSendQueue", 200, "A send that waited longer is answered busy.", low=1, runtime=True
     )
     wait_time_mills_in_pull_queue: int = setting(
-        "waitTimeMillsInPullQueue", 5000, "A pull that waited longer is answered busy.", low=1, runtime=True
+        "waitTimeMillsInPullQueue", 5000, "No effect here: pulls wait in no queue.", low=1, runtime=True
     )
     send_thread_pool_queue_capacity: int = setting(
         "sendThreadPoolQueueCapacity", 10_000, "Sends that may wait for their acknowledgement.", low=1, runtime=True
@@ -210,13 +213,20 @@ class BrokerConfig(AuthConfig):
         "rejectPullConsumerEnable", False, "Refuse plain pull consumers.", runtime=True
     )
     disable_consume_if_consumer_read_slowly: bool = setting(
-        "disableConsumeIfConsumerReadSlowly", False, "Switch off groups that fall far behind.", runtime=True
+        "disableConsumeIfConsumerReadSlowly",
+        False,
+        "No effect here: groups that fall far behind stay on.",
+        runtime=True,
     )
     consumer_fallbehind_threshold: int = setting(
-        "consumerFallbehindThreshold", 16 << 30, "Bytes that count as far behind.", low=1, runtime=True
+        "consumerFallbehindThreshold",
+        16 << 30,
+        "No effect here, as disableConsumeIfConsumerReadSlowly.",
+        low=1,
+        runtime=True,
     )
     pull_batch_max_message_count: int = setting(
-        "pullBatchMaxMessageCount", 160, "Most messages of one pull, whatever it asks for.", low=1, runtime=True
+        "pullBatchMaxMessageCount", 160, "No effect here: see maxTransferCountOnMessageInMemory.", low=1, runtime=True
     )
 
     # Filters.
@@ -225,7 +235,9 @@ class BrokerConfig(AuthConfig):
     max_sql_filters_per_group: int = setting(
         "maxSqlFiltersPerGroup", 100, "SQL92 subscriptions of one group.", low=1, runtime=True
     )
-    filter_support_retry: bool = setting("filterSupportRetry", False, "Filter retry topics too.", runtime=True)
+    filter_support_retry: bool = setting(
+        "filterSupportRetry", False, "No effect here: retries are not filtered.", runtime=True
+    )
     expect_consumer_num_use_filter: int = setting("expectConsumerNumUseFilter", 32, "Sizes the bloom filter.", low=1)
     max_error_rate_of_bloom_filter: int = setting("maxErrorRateOfBloomFilter", 20, "Percent.", low=1, high=99)
     filter_data_clean_time_span: int = setting("filterDataCleanTimeSpan", 86_400_000, "Dead filters are kept.", low=1)
@@ -235,7 +247,11 @@ class BrokerConfig(AuthConfig):
         "channelExpiredTimeout", 120_000, "A client without heartbeat is gone.", low=1
     )
     subscription_expired_timeout: int = setting(
-        "subscriptionExpiredTimeout", 600_000, "A subscription that no heartbeat repeats is gone.", low=1, runtime=True
+        "subscriptionExpiredTimeout",
+        600_000,
+        "No effect here: a subscription goes with its clients.",
+        low=1,
+        runtime=True,
     )
     max_groups_per_heartbeat: int = setting(
         "maxGroupsPerHeartbeat", 200, "Groups that one heartbeat may name.", low=1, runtime=True
@@ -257,7 +273,9 @@ class BrokerConfig(AuthConfig):
     use_server_side_reset_offset: bool = setting(
         "useServerSideResetOffset", True, "A reset takes effect at the next pull.", runtime=True
     )
-    enable_broadcast_offset_store: bool = setting("enableBroadcastOffsetStore", True, "Keep broadcasting offsets here.")
+    enable_broadcast_offset_store: bool = setting(
+        "enableBroadcastOffsetStore", True, "No effect here: it is for RocketMQ's proxy."
+    )
 
     # Transactions.
     reject_transaction_message: bool = setting("rejectTransactionMessage", False, "Refuse half messages.", runtime=True)
@@ -270,7 +288,9 @@ class BrokerConfig(AuthConfig):
         "transactionMetricFlushInterval", 3000, "Between saves of how many are open.", low=10
     )
     transaction_op_msg_max_size: int = setting("transactionOpMsgMaxSize", 4096, "Bytes of one op message.", low=32)
-    transaction_op_batch_interval: int = setting("transactionOpBatchInterval", 3000, "Between op messages.", low=1)
+    transaction_op_batch_interval: int = setting(
+        "transactionOpBatchInterval", 3000, "No effect here: op messages wait for nothing.", low=1
+    )
 
     # Delays.
     timer_wheel_enable: bool = setting("timerWheelEnable", True, "Serve delays of any length.")

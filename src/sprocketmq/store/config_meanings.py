@@ -11,7 +11,7 @@ MEANINGS: Mapping[str, str] = {
     "mappedFileSizeConsumeQueue": "Bytes of one file of a queue, rounded up to whole entries of 20.",
     "enableConsumeQueueExt": "Keep filter bits beside the queues, so that SQL filters skip messages unread.",
     "mappedFileSizeConsumeQueueExt": "Bytes of one file of filter bits.",
-    "bitMapLengthConsumeQueueExt": "Filter bits for each message.",
+    "bitMapLengthConsumeQueueExt": "No effect: the bloom filter says how many bits a message has, as in RocketMQ.",
     "messageIndexEnable": "Index messages by key, for `sprocket message find`.",
     "maxHashSlotNum": "Hash slots of one index file.",
     "maxIndexNum": "Entries of one index file.",
