@@ -1,9 +1,10 @@
 """One interface to both kinds of subscription, for the broker's pull path and for the client.
 
 filter_of(type, text)     TAG (also None and "") or SQL92
-match_code(code)          by a ConsumeQueue entry alone: False is certain, True may need a second look
-match_bits(map, time)     by a ConsumeQueueExt unit: the same
+match_bits(map, time)     by a ConsumeQueueExt unit alone: False is certain, True may need a second look
 match_properties(props)   by the message: final
+
+The codes of tags in a ConsumeQueue entry are compared where entries are read, without a filter (`store.pull.gather`).
 """
 
 from __future__ import annotations
@@ -25,12 +26,6 @@ Properties = Mapping[str, str] | bytes | memoryview
 class MessageFilter(Protocol):
     """Decides which messages a subscription gets."""
 
-    @property
-    def needs_properties(self) -> bool:
-        """Whether the broker has to look into the messages that `match_code` lets pass."""
-
-    def match_code(self, tags_code: int | None) -> bool: ...
-
     def match_bits(self, bit_map: bytes | memoryview | None, store_timestamp: int) -> bool: ...
 
     def match_properties(self, properties: Properties) -> bool: ...
@@ -39,11 +34,8 @@ class MessageFilter(Protocol):
 class TagFilter:
     """The broker goes by the code alone; the client, which has the message, by the tag itself."""
 
-    needs_properties = False
-
     def __init__(self, expression: TagExpression) -> None:
         self.expression = expression
-        self.match_code = expression.matches_code
 
     def match_bits(self, bit_map: bytes | memoryview | None, store_timestamp: int) -> bool:
         return True
@@ -55,15 +47,10 @@ class TagFilter:
 class SqlFilter:
     """SQL92. With `bloom`, units of messages stored after `born_timestamp` (ms) are decided by their bits first."""
 
-    needs_properties = True
-
     def __init__(self, expression: SqlExpression, bloom: BloomData | None = None, born_timestamp: int = 0) -> None:
         self.expression = expression
         self.bloom = bloom
         self.born_timestamp = born_timestamp
-
-    def match_code(self, tags_code: int | None) -> bool:
-        return True
 
     def match_bits(self, bit_map: bytes | memoryview | None, store_timestamp: int) -> bool:
         """A unit from before the subscription, without a map, or with one of another size says nothing."""

@@ -26,12 +26,6 @@ class TagExpression:
     tags: frozenset[str]
     codes: frozenset[int]
 
-    def matches_code(self, tags_code: int | None) -> bool:
-        """By the code of a ConsumeQueue entry, of which the low 32 bits count. None: there is no code to go by."""
-        if tags_code is None or self.text == ALL:
-            return True
-        return ((tags_code + 0x8000_0000) & 0xFFFF_FFFF) - 0x8000_0000 in self.codes
-
     def matches_tag(self, tag: str | None) -> bool:
         """By the message's own tag, exactly. An expression without tags lets everything pass, as in RocketMQ."""
         return not self.tags or tag in self.tags

@@ -7,17 +7,12 @@ import pytest
 from sprocketmq.errors import FilterError
 from sprocketmq.filter.bloom import BloomFilter, set_bits
 from sprocketmq.filter.expression import MessageFilter, filter_of
-from sprocketmq.protocol.record.hashing import tags_code
 from sprocketmq.protocol.record.properties import encode_properties
 
 
 @pytest.mark.parametrize("expression_type", [None, "", "TAG"])
 def test_tags(expression_type: str | None) -> None:
     wanted = filter_of(expression_type, "Aa || b")
-    assert not wanted.needs_properties
-    assert wanted.match_code(tags_code("b"))
-    assert wanted.match_code(tags_code("BB"))  # collides with Aa
-    assert not wanted.match_code(tags_code("c"))
     assert wanted.match_bits(None, 0)
     assert wanted.match_properties({"TAGS": "Aa"})
     assert not wanted.match_properties({"TAGS": "BB"})
@@ -26,8 +21,6 @@ def test_tags(expression_type: str | None) -> None:
 
 def test_sql_over_decoded_and_raw_properties() -> None:
     wanted = filter_of("SQL92", "price > 100 AND region IN ('eu')")
-    assert wanted.needs_properties
-    assert wanted.match_code(0)
     assert_matches(wanted, {"price": "101", "region": "eu"}, True)
     assert_matches(wanted, {"price": "99", "region": "eu"}, False)
     assert_matches(wanted, {"price": "much", "region": "eu"}, False)

@@ -34,8 +34,3 @@ def by_sharding_key(message: Message, queues: Sequence[MessageQueue]) -> Message
 
 def by_random(_message: Message, queues: Sequence[MessageQueue]) -> MessageQueue:
     return random.choice(queues)  # noqa: S311 - spreads load
-
-
-def to_queue(queue: MessageQueue) -> QueueSelector:
-    """Always `queue`."""
-    return lambda _message, _queues: queue

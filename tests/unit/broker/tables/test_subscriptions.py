@@ -7,9 +7,18 @@ from dataclasses import replace
 import pytest
 from tests.unit.broker.support import wants
 
-from sprocketmq.broker.tables.subscriptions import SQL92, TAG, FilterCache, PropertyRule, subscription_of, wanted_by
+from sprocketmq.broker.tables.subscriptions import (
+    SQL92,
+    TAG,
+    FilterCache,
+    PropertyRule,
+    matches,
+    subscription_of,
+    wanted_by,
+)
 from sprocketmq.errors import FilterError
 from sprocketmq.filter.sql import MAX_LENGTH
+from sprocketmq.protocol.record.hashing import string_hash
 
 MIB = 1 << 20
 
@@ -64,3 +73,12 @@ def test_what_the_cache_reckons_is_what_it_takes(kind: str, text: str) -> None:
 def test_a_heartbeat_may_not_bring_a_longer_expression_than_a_pull(codes: tuple[int, ...]) -> None:
     with pytest.raises(FilterError):
         subscription_of(replace(wants(text="x" * (MAX_LENGTH + 1)), code_set=frozenset(codes)))
+
+
+def test_the_low_32_bits_of_a_code_count() -> None:
+    """A ConsumeQueue entry has room for 64."""
+    code, wanted = string_hash("single  tag"), wanted_by(TAG, "single  tag")
+    assert matches(wanted, code, b"")
+    assert matches(wanted, code + 2**32, b"")
+    assert matches(wanted, code & 0xFFFF_FFFF, b"")
+    assert not matches(wanted, code + 1, b"")

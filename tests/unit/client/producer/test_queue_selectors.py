@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from sprocketmq.client.message import Message
-from sprocketmq.client.producer.queue_selectors import by_hash, by_sharding_key, to_queue
+from sprocketmq.client.producer.queue_selectors import by_hash, by_sharding_key
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.hashing import string_hash
 
@@ -17,7 +17,3 @@ def test_hash_is_javas() -> None:
 def test_sharding_key_stays_with_its_queue() -> None:
     message = Message("T", b"x", sharding_key="customer-7")
     assert len({by_sharding_key(message, QUEUES) for _ in range(20)}) == 1
-
-
-def test_to_queue() -> None:
-    assert to_queue(QUEUES[2])(MESSAGE, QUEUES) == QUEUES[2]
