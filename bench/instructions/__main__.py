@@ -29,7 +29,7 @@ from sprocketmq.codes import SerializeType
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
 
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parents[2]
 COUNTS = 3
 #: Requests that come together.
 MANY = 64
