@@ -177,7 +177,7 @@ def the_last_timer_is_forgotten_by_a_stop() -> Iterator[None]:
 
     def start(self: Timer) -> None:
         began(self)
-        self._latest = -1
+        self.wheeled._latest = -1
 
     with patch.object(Timer, "start", start):
         yield

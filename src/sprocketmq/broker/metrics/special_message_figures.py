@@ -52,9 +52,9 @@ class SpecialMessageFigures:
         oldest = Metric("rocketmq_timer_enqueue_latency", GAUGE, "Age of the oldest that is not in the wheel yet.")
         yield from (oldest.add(timer.waiting_ms(), **_MEDIUM), in_unit(oldest, "milliseconds"))
         overdue = Metric("rocketmq_timer_dequeue_lag", GAUGE, "Timers whose time has come and that are not delivered.")
-        yield overdue.add(timer.overdue(), **_MEDIUM)
+        yield overdue.add(timer.wheeled.overdue(), **_MEDIUM)
         snapshot = Metric("rocketmq_timer_message_snapshot", GAUGE, "Timers that rest, by the seconds left; of a day.")
-        for bound_s, count in timer.by_distance().items():
+        for bound_s, count in timer.wheeled.by_distance().items():
             snapshot.add(count, timer_bound_s=str(bound_s), **_MEDIUM)
         yield snapshot
         counts, resting = self._stats.special, timer.resting.counts

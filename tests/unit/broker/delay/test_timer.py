@@ -195,28 +195,28 @@ async def test_how_far_it_is_behind(start_broker: StartBroker, clock: FakeClock)
     for seconds in ("2", "3", "60"):
         await caller.send(TIMER_DELAY_SEC=seconds)
     clock.now += 1000
-    assert (timer.waiting_ms(), timer.overdue()) == (0, 0)
-    timer._queue_offset, reached = 0, timer._queue_offset
+    assert (timer.waiting_ms(), timer.wheeled.overdue()) == (0, 0)
+    timer.wheeled.queue_offset, reached = 0, timer.wheeled.queue_offset
     assert timer.waiting_ms() == 1000
-    timer._queue_offset = reached
+    timer.wheeled.queue_offset = reached
     clock.now += 4000
-    assert timer.overdue() == 2
+    assert timer.wheeled.overdue() == 2
     deliver(broker, clock, 0)
-    assert timer.overdue() == 0
+    assert timer.wheeled.overdue() == 0
     assert broker.stats.special.timers_in["T"] == 3
     assert broker.stats.special.timers_out["T"] == 2
 
 
 async def test_what_rests_is_told_by_the_time_that_is_left(broker: Broker, caller: Caller, clock: FakeClock) -> None:
     timer = broker.kinds.timer
-    assert set(timer.by_distance().values()) == {0}
+    assert set(timer.wheeled.by_distance().values()) == {0}
     for seconds in ("3", "5", "30", "30", "4000", "86400", "90000"):
         await caller.send(TIMER_DELAY_SEC=seconds)
     deliver(broker, clock, 0)
     day = {5: 2, 60: 2, 300: 0, 900: 0, 3600: 0, 14_400: 1, 28_800: 0, 86_400: 1}
-    assert timer.by_distance() == day
+    assert timer.wheeled.by_distance() == day
     deliver(broker, clock, 10_000)
-    assert timer.by_distance() == day | {5: 0}
+    assert timer.wheeled.by_distance() == day | {5: 0}
 
 
 async def test_a_time_beyond_the_window_is_rolled(start_broker: StartBroker, clock: FakeClock) -> None:
@@ -471,12 +471,12 @@ async def test_no_second_is_passed_while_messages_of_before_are_not_on_the_wheel
     timer = broker.kinds.timer
     timer.stop()
     timer.files.forget_wheel()
-    read_time = timer.read_time
+    read_time = timer.wheeled.read_time
     clock.now += 60_000
     monkeypatch.setattr(module, "TURN", 2)
     timer.start()
-    assert (timer.read_time, broker.store.max_offset("T", 0)) == (read_time, 0)
+    assert (timer.wheeled.read_time, broker.store.max_offset("T", 0)) == (read_time, 0)
     for _ in range(5):
         deliver(broker, clock, 0)
-    assert timer.read_time == clock.now
+    assert timer.wheeled.read_time == clock.now
     assert bodies(await caller.pull()) == [b"1", b"2", b"3"]
