@@ -96,7 +96,9 @@ Step: TypeAlias = Request | Burst | Wait | Close
 
 @dataclass(frozen=True)
 class Scene:
-    """`servers` gives each server's settings; `broker-a`, `broker-b` or `nameserver`, started in this order."""
+    """`servers` gives the settings of each, in the order they are started: `broker-a`, `broker-b`, `nameserver`,
+    `controller`.
+    """
 
     name: str
     steps: tuple[Step, ...]

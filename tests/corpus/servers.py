@@ -27,6 +27,9 @@ from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.tables import saver
 from sprocketmq.codes import RequestCode as Code
 from sprocketmq.config import from_properties
+from sprocketmq.controller.config import ControllerConfig
+from sprocketmq.controller.server import Controller
+from sprocketmq.controller.wiring import make_engine
 from sprocketmq.nameserver.config import NameserverConfig
 from sprocketmq.nameserver.server import Nameserver
 from sprocketmq.remoting import turns
@@ -34,7 +37,7 @@ from sprocketmq.remoting.config import ServerConfig
 
 __all__ = ["Code", "Servers", "fixed_world", "seed"]
 
-PORTS = {"nameserver": 9876, "broker-a": 10911, "broker-b": 20911}
+PORTS = {"nameserver": 9876, "broker-a": 10911, "broker-b": 20911, "controller": 9878}
 _SMALL = {
     "brokerIP1": "127.0.0.1",
     "bindAddress": "127.0.0.1",
@@ -76,6 +79,7 @@ _FIXED: tuple[tuple[ModuleType | type, str, object], ...] = (
     (turns, "SHARE_NS", 1 << 62),
 )
 _HOME = {"kvConfigPath": "namesrv/kvConfig.json", "configStorePath": "namesrv/namesrv.properties"}
+_CONTROLLER_HOME = {"controllerStorePath": "controller", "configStorePath": "controller/controller.properties"}
 
 
 class LoopClock:
@@ -97,29 +101,31 @@ class Servers:
         self._loop = loop
         self._clock = LoopClock(loop)
         self._brokers: list[Broker] = []
-        self._nameservers: list[Nameserver] = []
+        self._others: list[Nameserver | Controller] = []
         for name, entries in settings.items():
             self._start(name, entries)
 
     def codes(self) -> frozenset[int]:
         """The requests that one of them has a handler for."""
         return frozenset().union(
-            *(broker.table.codes() for broker in self._brokers), *(one.codes() for one in self._nameservers)
+            *(broker.table.codes() for broker in self._brokers), *(one.codes() for one in self._others)
         )
 
     def stop(self) -> None:
         for broker in reversed(self._brokers):
             self._loop.run(broker.stop())
-        for nameserver in self._nameservers:
-            self._loop.run(nameserver.stop())
+        for other in self._others:
+            self._loop.run(other.stop())
 
     def _start(self, name: str, entries: Mapping[str, str]) -> None:
         port = {"listenPort": str(PORTS[name]), "metricsExporterType": "DISABLE"}
         if name == "nameserver":
             config = from_properties(NameserverConfig, {**_HOME, **port, "bindAddress": "127.0.0.1", **entries})
-            nameserver = Nameserver(config, clock=self._loop.time)
-            self._nameservers.append(nameserver)
-            self._loop.run(nameserver.start())
+            self._add(Nameserver(config, clock=self._loop.time))
+        elif name == "controller":
+            given = {**_CONTROLLER_HOME, **port, "bindAddress": "127.0.0.1", **entries}
+            settings = from_properties(ControllerConfig, given)
+            self._add(Controller(settings, make_engine(settings), clock=self._loop.time))
         else:
             broker = Broker.from_entries({**_SMALL, **port, "brokerName": name, "storePathRootDir": name, **entries})
             broker.clock = self._clock
@@ -127,6 +133,10 @@ class Servers:
             self._loop.run(broker.start())
             if not broker.store.config.sync_flush:
                 broker.store.flusher.flush_soon = broker.store.flusher.flush  # type: ignore[method-assign]
+
+    def _add(self, other: Nameserver | Controller) -> None:
+        self._others.append(other)
+        self._loop.run(other.start())
 
 
 def seed() -> None:

@@ -39,7 +39,7 @@ def test_answers_and_files_are_those_recorded(scene: Scene, tmp_path: Path, play
 
 
 def test_every_code_that_has_a_handler_is_in_the_corpus(tmp_path: Path, played: dict[str, Played]) -> None:
-    for role in ("broker-a", "nameserver"):
+    for role in ("broker-a", "nameserver", "controller"):
         scene = next(scene for scene in SCENES if list(scene.servers) == [role])
         handled = (played.get(scene.name) or play(scene, tmp_path / role)).codes
         asked = {step.code for scene in SCENES for step in requests(scene) if _is_for(step, role)}

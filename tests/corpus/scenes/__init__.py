@@ -6,6 +6,7 @@ from tests.corpus.scenes import (
     admin,
     batch,
     burst,
+    controller,
     delay,
     nameserver,
     pop,
@@ -33,4 +34,5 @@ SCENES = (
     refused.SCENE,
     *admin.SCENES,
     nameserver.SCENE,
+    controller.SCENE,
 )
