@@ -361,9 +361,11 @@ async def test_a_parked_pull_keeps_nothing_of_its_request(broker: Broker, caller
     assert bodies(await pull) == [b"new"]
 
 
-async def test_what_waits_ends_with_its_connection(broker: Broker, connect: Connect) -> None:
-    polls, consumers = broker.pulls.long_polls, [connect() for _ in range(5)]
-    await connect().send()
+async def test_what_waits_ends_with_its_connection(start_broker: StartBroker) -> None:
+    """And not by itself: that it would only in an hour."""
+    broker = await start_broker(maxLongPollingTimeMills="3600000")
+    polls, producer, consumers = broker.pulls.long_polls, Caller(broker), [Caller(broker) for _ in range(5)]
+    await producer.send()
     pulls = [
         asyncio.ensure_future(consumer.pull(offset=1, sys_flag=SUSPEND | SUBSCRIPTION, suspend_ms=2**62))
         for consumer in consumers
@@ -378,6 +380,7 @@ async def test_what_waits_ends_with_its_connection(broker: Broker, connect: Conn
         while len(polls):  # noqa: ASYNC110 - nor of this
             await asyncio.sleep(0)
     assert len(polls._deadlines) <= _FEW_ENDED
+    await producer.client.close(grace=0.1)
 
 
 async def test_a_pull_that_was_answered_soon_frees_its_deadline(broker: Broker, connect: Connect) -> None:
