@@ -10,6 +10,10 @@ A test that failed is run once more when its part has ended, unless more than a 
 machines, browsers and brokers of others, have moments of their own. One that passes then counts as passed and is named
 as UNSTEADY, for somebody to mend.
 
+Every module is compiled to byte code once, also where PYTHONDONTWRITEBYTECODE says that none may lie beside the
+sources, as in many containers: it lies in .cache/bytecode then. Hundreds of commands, brokers and Spark's workers would
+each compile all they import anew.
+
 A part's output comes in one piece when it ends, and stays in .cache/test-PART.log.  The last line counts all parts
 together; a part that ended without a report (a hang that was cut short, a crash) counts as one failure.
 
@@ -27,13 +31,14 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
 CACHE = Path(".cache")
+NO_BYTE_CODE = "PYTHONDONTWRITEBYTECODE"
 OUTPUT = threading.Lock()
 PASSED, SKIPPED, FAILED = range(3)
 #: So many failures of one part are no moment of weakness.
@@ -119,10 +124,20 @@ def look(part: Part, name: str, *more: str) -> Result:
     say(f"==== {name} tests begin")
     began = time.monotonic()
     with log.open("wb") as out:
-        code = subprocess.call(command, stdout=out, stderr=subprocess.STDOUT, env=os.environ | part.environment)
+        code = subprocess.call(
+            command, stdout=out, stderr=subprocess.STDOUT, env=environment(os.environ) | part.environment
+        )
     result = read(counts, Result(name, time.monotonic() - began), code)
     say(f"==== {name} tests\n{log.read_text(errors='replace')}")
     return result
+
+
+def environment(given: Mapping[str, str]) -> dict[str, str]:
+    """That of all parts: `given`, but every module is compiled once."""
+    if not given.get(NO_BYTE_CODE):
+        return dict(given)
+    kept = {name: value for name, value in given.items() if name != NO_BYTE_CODE}
+    return {**kept, "PYTHONPYCACHEPREFIX": str((CACHE / "bytecode").resolve())}
 
 
 def report_of(name: str) -> Path:

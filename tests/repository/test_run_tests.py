@@ -56,6 +56,27 @@ def test_a_part_that_dies_is_a_failure(tmp_path: Path, monkeypatch: pytest.Monke
     assert ran.stdout.endswith("\n2 passed, 1 failed, 0 skipped\n")
 
 
+#: Fails where a command of a test would compile what it imports, and the next command again.
+COMPILED_ONCE = """
+import pathlib, subprocess, sys
+
+def test_byte_code_is_kept():
+    pathlib.Path("imported.py").touch()
+    subprocess.run([sys.executable, "-c", "import imported"], check=True)
+    assert list(pathlib.Path().rglob("imported.*.pyc"))
+    assert not pathlib.Path("__pycache__").exists()
+"""
+
+
+def test_byte_code_is_kept_where_none_may_lie_beside_the_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    ran = run(tmp_path, {"unit/test_a.py": FINE, "e2e/test_c.py": COMPILED_ONCE}, monkeypatch)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
 #: Fails when it is run for the first time.
 UNSTEADY = """
 from pathlib import Path
