@@ -29,8 +29,9 @@ MINUTES ?= 60
 SEEDS  ?= 100000
 RUNS   ?= 10
 
-# Tested twice, compiled and interpreted; and what needs real peers.
-INTERPRETED = tests/unit tests/property tests/corpus
+# Tested twice, compiled and interpreted: the rooms with hot modules (tests/repository/test_rooms.py), and what goes
+# through all of them. Then what needs real peers.
+INTERPRETED = $(addprefix tests/unit/,auth broker client hot protocol remoting spark store) tests/property tests/corpus
 PEERS       = tests/interop tests/e2e tests/browser
 SUITE       = --interpreted $(INTERPRETED) --peers $(PEERS)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+
+from sprocketmq.hot import loader
 
 ROOT = Path(__file__).parents[2]
 SOURCES, TESTS = ROOT / "src" / "sprocketmq", ROOT / "tests" / "unit"
@@ -26,3 +29,12 @@ def test_tests_are_in_rooms_that_exist() -> None:
 def test_no_room_is_a_heap(root: Path) -> None:
     sizes = {room: len(list((root / room).glob("*.py"))) for room in rooms(root, "*.py")}
     assert {room: size for room, size in sizes.items() if size > 25} == {}
+
+
+def test_rooms_with_hot_modules_are_tested_both_ways() -> None:
+    """The others run the same code twice. Of one form or the other is what `hot` itself is about."""
+    hot = {path.relative_to(SOURCES).parts[0] for path in SOURCES.rglob("*.py") if loader._is_hot(str(path))}
+    line = next(line for line in (ROOT / "Makefile").read_text().splitlines() if line.startswith("INTERPRETED"))
+    listed = re.search(r"addprefix tests/unit/,([a-z ]+)\)", line)
+    assert listed is not None
+    assert set(listed[1].split()) == hot | {"hot"}
