@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,8 +25,10 @@ from sprocketmq.client import (
     ReceivedMessage,
     Retry,
 )
+from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import is_retry_topic
+from sprocketmq.remoting import RemotingClient
 
 pytestmark = pytest.mark.interop
 
@@ -51,6 +54,45 @@ async def prepare(cluster: Cluster, topic: str, queues: int = 4) -> None:
 async def fill(cluster: Cluster, topic: str, count: int, group: str, **how: Any) -> None:
     async with Producer(group, cluster.address) as producer:
         await asyncio.gather(*(producer.send(Message(topic, b"%d" % i, **how)) for i in range(count)))
+
+
+async def test_a_second_connection_makes_no_second_member(cluster: Cluster, unique: Unique) -> None:
+    """Apache's brokers keep a connection that broke during a heartbeat, and name its client twice."""
+    topic, group = unique("topic"), unique("g")
+    await prepare(cluster, topic)
+    async with consuming(cluster, group, topic, Collector()) as consumer:
+        await assigned(consumer, topic, 4)
+        member = await the_member(cluster, group)
+        consumers = [{
+            "groupName": group, "consumeType": "CONSUME_PASSIVELY", "messageModel": "CLUSTERING",
+            "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET", "unitMode": False,
+            "subscriptionDataSet": [{"topic": topic, "subString": "*", "tagsSet": [], "codeSet": [], "subVersion": 0}],
+        }]  # fmt: skip
+        beat = {"clientID": member, "producerDataSet": [], "consumerDataSet": consumers}
+        broken = RemotingClient()
+        try:
+            beaten = await broken.call(cluster.broker.address, Command(34, body=json.dumps(beat).encode()), 60)
+            assert beaten.code == 0
+            await consumer._balance()
+            assert len(own(consumer, topic)) == 4
+        finally:
+            await broken.close()
+
+
+async def assigned(consumer: PushConsumer, topic: str, count: int) -> None:
+    async with asyncio.timeout(120):
+        while len(own(consumer, topic)) < count:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+def own(consumer: PushConsumer, topic: str) -> set[MessageQueue]:
+    return {queue for queue in consumer.assignment() if queue.topic == topic}
+
+
+async def the_member(cluster: Cluster, group: str) -> str:
+    async with AdminClient(cluster.address) as admin:
+        (member,) = (await admin.groups.connection(group)).connection_set
+    return member.client_id
 
 
 @pytest.mark.parametrize("how", [{}, {"orderly": True}], ids=["concurrent", "orderly"])

@@ -27,6 +27,10 @@ async def group_members(instance: ClientInstance, group: str, route: Route) -> t
 
 
 async def _ask(instance: ClientInstance, group: str, route: Route) -> tuple[str, ...]:
+    """Each id once. Apache's brokers name a client once for each of its connections, and a heartbeat that they come to
+    after its connection has ended keeps that one among them for two minutes: the client would leave half of its queues
+    to itself.
+    """
     last: ClientError = NoRoute(route.topic)
     header = GetConsumerListByGroupRequestHeader(consumer_group=group)
     for broker_name in sorted(route.addresses):
@@ -38,5 +42,6 @@ async def _ask(instance: ClientInstance, group: str, route: Route) -> tuple[str,
         except ClientError as error:
             last = error
         else:
-            return codec.decode(GetConsumerListByGroupResponseBody, answer.body).consumer_id_list
+            found = codec.decode(GetConsumerListByGroupResponseBody, answer.body).consumer_id_list
+            return tuple(dict.fromkeys(found))
     raise last
