@@ -186,7 +186,7 @@ sys.modules["uvloop"] = None  # asyncio looks names up on threads
 from sprocketmq.client.settings import Batching, ProducerSettings
 from sprocketmq import Message
 from sprocketmq.client.sync import Producer
-short = ProducerSettings(send_timeout=0.1, batching=Batching(linger=60, delivery_timeout=0.1))
+short = ProducerSettings(send_timeout=0.1, batching=Batching(linger=60, delivery_timeout=60))
 producer = Producer("g", "localhost:%s", settings=%s).start()
 for number in range(10):
     producer.submit(Message("left-in-the-line", b"x"))
