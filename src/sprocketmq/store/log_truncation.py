@@ -106,12 +106,8 @@ class LogTruncation:
 
 def lower_checkpoint(store: MessageStore, files: Files, end: int, timestamp: int) -> None:
     """First of what changes on disk: a start after a crash must not trust what is about to go."""
-    check = store.checkpoint
-    check.physic_msg_timestamp = min(check.physic_msg_timestamp, timestamp)
-    check.logics_msg_timestamp = min(check.logics_msg_timestamp, timestamp)
-    check.index_msg_timestamp = min(check.index_msg_timestamp, timestamp)
-    check.confirm_offset = min(check.confirm_offset, end)
-    files.write_bytes(store.layout.checkpoint, check.encode())
+    store.checkpoint.lower(end, timestamp)
+    files.write_bytes(store.layout.checkpoint, store.checkpoint.encode())
     if store.readable.confirm_offset is not None:
         store.readable.limit(min(store.readable.confirm_offset, end))
 

@@ -176,9 +176,9 @@ class MessageStore:
         self.appender.place(None, end - end % self.log.file_size, end % self.log.file_size, 0)
         self.appender.store_timestamp = self.dispatcher.store_timestamp
         self.flusher.begin_at(end, self.dispatcher.store_timestamp)
-        self.checkpoint.index_msg_timestamp = min(
-            self.checkpoint.index_msg_timestamp, self.dispatcher.store_timestamp
-        )  # an index may have been safe before the messages in it were
+        # An index may have been safe before the messages in it were, and damage may have cut what was safe.
+        if self.checkpoint.lower(end, self.dispatcher.store_timestamp):
+            self._files.write_bytes(self.layout.checkpoint, self.checkpoint.encode())
         self._files.write_bytes(self.layout.abort, str(os.getpid()).encode())
         self._files.sync_dir(self.layout.root)
         if self.config.sync_flush:

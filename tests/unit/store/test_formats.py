@@ -21,10 +21,36 @@ from sprocketmq.store.queue.format import ENTRY, FILLER, QueueEntry, decode_entr
 
 
 def test_a_checkpoint_comes_back_and_fills_a_page() -> None:
-    checkpoint = Checkpoint(10_000, 9_000, 8_000, 7, 6)
-    assert len(checkpoint.encode()) == CHECKPOINT_SIZE
-    assert decode_checkpoint(checkpoint.encode()) == checkpoint
-    assert (checkpoint.flushed_timestamp, checkpoint.recovery_timestamp) == (9_000, 6_000)
+    for checkpoint in (Checkpoint(10_000, 9_000, 8_000, 7, 6), Checkpoint(10_000, 9_000, 8_000, 7, 6, 500, 400)):
+        assert len(checkpoint.encode()) == CHECKPOINT_SIZE
+        assert decode_checkpoint(checkpoint.encode()) == checkpoint
+        assert (checkpoint.flushed_timestamp, checkpoint.recovery_timestamp) == (9_000, 6_000)
+
+
+def test_a_checkpoint_vouches_by_place_for_what_has_its_own_store_time() -> None:
+    checkpoint = Checkpoint(10_000, 9_000, 8_000, 0, 0, flushed_offset=500, index_offset=400)
+    assert checkpoint.vouches_for(500, 9_000)
+    assert not checkpoint.vouches_for(501, 9_000)
+    assert not checkpoint.vouches_for(500, 9_001)
+    assert checkpoint.vouches_for_index(400, 8_000)
+    assert not checkpoint.vouches_for_index(401, 8_000)
+
+
+def test_places_that_were_noted_at_other_times_are_not_believed() -> None:
+    """RocketMQ writes its own fields and leaves the rest of the file as it is."""
+    ours = Checkpoint(10_000, 9_000, 8_000, 0, 0, flushed_offset=500, index_offset=400).encode()
+    theirs = decode_checkpoint(Checkpoint(11_000, 9_000, 8_000).encode()[:40] + ours[40:])
+    assert (theirs.flushed_offset, theirs.index_offset) == (None, None)
+    assert theirs.vouches_for(1 << 40, 8_999)
+    assert not theirs.vouches_for(0, 9_000)
+    assert theirs.vouches_for_index(1 << 40, 8_000)
+
+
+def test_a_checkpoint_that_is_lowered_tells_whether_it_changed() -> None:
+    checkpoint = Checkpoint(10_000, 9_000, 8_000, 0, 600, flushed_offset=500, index_offset=400)
+    assert not checkpoint.lower(600, 10_000)
+    assert checkpoint.lower(450, 8_500)
+    assert checkpoint == Checkpoint(8_500, 8_500, 8_000, 0, 450, flushed_offset=450, index_offset=400)
 
 
 @pytest.mark.parametrize("damaged", [b"", b"short", struct.pack(">qqqqq", -5, 1, 1, 0, 0), b"\x11" * 4096])

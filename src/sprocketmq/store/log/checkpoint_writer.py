@@ -41,7 +41,7 @@ class CheckpointWriter:
         self._readable = readable
         self._fail = fail
         self._has_failed = has_failed
-        self._full_indexes: list[tuple[str, int]] = []
+        self._full_indexes: list[tuple[str, IndexHeader]] = []
         self._queue_trouble = PassingFailure("a queue is not flushed")
         if index is not None:
             index.on_full = self._index_file_full
@@ -58,6 +58,7 @@ class CheckpointWriter:
         if not self.flush_queues(0) or self._has_failed():
             return False
         self._flush_indexes()
+        self.checkpoint.flushed_offset = self._flusher.flushed_offset
         self.checkpoint.physic_msg_timestamp = self._flusher.flushed_timestamp
         self.checkpoint.logics_msg_timestamp = self._held.before(logics)
         if self._readable.confirm_offset is not None:
@@ -81,7 +82,7 @@ class CheckpointWriter:
         return True
 
     def _index_file_full(self, name: str, header: IndexHeader) -> None:
-        self._full_indexes.append((name, header.end_timestamp))
+        self._full_indexes.append((name, header))
 
     def _flush_indexes(self) -> None:
         """An index is vouched for after the messages in it, never before; files that recovery dropped are forgotten.
@@ -90,19 +91,20 @@ class CheckpointWriter:
         """
         if self._index is None:
             return
-        safe = self._flusher.flushed_timestamp
+        safe = self._flusher.flushed_offset
         listed = self._full_indexes.copy()
         del self._full_indexes[: len(listed)]
         full = [one for one in listed if one[0] in self._index.names]
-        ready = [one for one in full if one[1] <= safe]
+        ready = [one for one in full if one[1].end_offset < safe]
         self._full_indexes[:0] = full[len(ready) :]
         if ready:
             self._sync_indexes(self._index, ready)
-            self.checkpoint.index_msg_timestamp = ready[-1][1]
+            self.checkpoint.index_msg_timestamp = ready[-1][1].end_timestamp
+            self.checkpoint.index_offset = ready[-1][1].end_offset
 
-    def _sync_indexes(self, index: Index, ready: list[tuple[str, int]]) -> None:
+    def _sync_indexes(self, index: Index, ready: list[tuple[str, IndexHeader]]) -> None:
         try:
-            index.sync([name for name, _timestamp in ready])
+            index.sync([name for name, _header in ready])
         except OSError as error:
             self._full_indexes[:0] = ready
             if not can_pass(error):

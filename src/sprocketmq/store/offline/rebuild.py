@@ -128,7 +128,7 @@ class Rebuild:
         self._new_index = root / "index.rebuild"
         self._queues: dict[tuple[str, int], _Queue] = {}
         self._index: IndexBuilder | None = None
-        self._full_until = 0
+        self._full_until = (0, 0)  # store time and offset of the last record in full index files
         self._buffered = 0
         self.done = Rebuilt()
 
@@ -198,7 +198,7 @@ class Rebuild:
             previous = self._index
             if previous is not None:
                 self._write_index(previous)
-                self._full_until = previous.header.end_timestamp
+                self._full_until = (previous.header.end_timestamp, previous.header.end_offset)
             name = self._index_name(record.store_timestamp, previous)
             shape: IndexShape = self.view.index_shape
             self._index = IndexBuilder(name, shape, previous.header if previous else None)
@@ -250,6 +250,7 @@ class Rebuild:
     def _vouch_for_index(self) -> None:
         """After a crash a broker drops index files newer than the checkpoint says; the full ones are on disk now."""
         checkpoint = self.view.stored_checkpoint
-        if self._full_until > checkpoint.index_msg_timestamp and self._files.exists(self._layout.checkpoint):
-            checkpoint.index_msg_timestamp = self._full_until
+        noted = (checkpoint.index_msg_timestamp, checkpoint.index_offset)
+        if self._full_until != noted and self._files.exists(self._layout.checkpoint):
+            checkpoint.index_msg_timestamp, checkpoint.index_offset = self._full_until
             replace_file(self._layout.checkpoint, checkpoint.encode(), self._files)

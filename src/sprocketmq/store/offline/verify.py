@@ -17,7 +17,7 @@ from itertools import islice
 
 from sprocketmq.protocol.record.record import BLANK_BYTES, MAGIC_BLANK, Record
 from sprocketmq.store.dispatch import record_dispatch
-from sprocketmq.store.files.checkpoint import written_timestamps
+from sprocketmq.store.files.checkpoint import PLACES_AT, written_timestamps
 from sprocketmq.store.offline.verify_config import check_config
 from sprocketmq.store.offline.verify_fast import Agreement
 from sprocketmq.store.offline.verify_findings import Finding, Severity
@@ -148,3 +148,6 @@ def _check_checkpoint(view: StoreView, newest: int) -> Iterator[Finding]:
             yield Finding("checkpoint", 8 * number, f"{name} {time} is no time")
         elif time > newest:
             yield Finding("checkpoint", 8 * number, f"{name} {time} is newer than the newest record, {newest}")
+    flushed = view.stored_checkpoint.flushed_offset
+    if flushed is not None and flushed > view.log_end:
+        yield Finding("checkpoint", PLACES_AT, f"the log was safe up to {flushed}, and ends at {view.log_end}")

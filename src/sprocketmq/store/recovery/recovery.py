@@ -263,17 +263,22 @@ class Recovery:
         if self._index is None:
             return
         for name, header in self._index.headers():
-            if header.end_timestamp > self._checkpoint.index_msg_timestamp or header.index_count <= 1:
+            is_safe = self._checkpoint.vouches_for_index(header.end_offset, header.end_timestamp)
+            if not is_safe or header.index_count <= 1:
                 self._index.remove(name)
 
     def _vouch_for_index(self) -> None:
         """The checkpoint vouches for the index files that are kept, and for none that is written from here on."""
         if self._index is None:
             return
-        newest = max((header.end_timestamp for _name, header in self._index.headers()), default=0)
-        if newest < self._checkpoint.index_msg_timestamp:
-            self._checkpoint.index_msg_timestamp = newest
-            self._files.write_bytes(self._layout.checkpoint, self._checkpoint.encode())
+        check = self._checkpoint
+        headers = [header for _name, header in self._index.headers()]
+        kept = [each for each in headers if check.vouches_for_index(each.end_offset, each.end_timestamp)]
+        newest = max((header.end_timestamp for header in kept), default=0)
+        last = max((header.end_offset for header in kept), default=0)
+        if (newest, last) != (check.index_msg_timestamp, check.index_offset):
+            check.index_msg_timestamp, check.index_offset = newest, last
+            self._files.write_bytes(self._layout.checkpoint, check.encode())
 
     # -- the walk
 
@@ -343,8 +348,8 @@ class Recovery:
     def _vouched(self, found: FoundRecord) -> bool | None:
         """Whether a record was there at the checkpoint; None when it proves nothing.
 
-        Its store time and its queue's entry must both say so: a store time alone may be that of an old record which
-        an earlier recovery left behind the end of the log. Only where all queues are gone it has to do.
+        Its place, its store time and its queue's entry must all say so: an earlier recovery may have left an old record
+        behind the end of the log. Only where all queues are gone, place and time have to do.
         """
         base = self._log.base_of(found.commit_offset)
         view = None if base is None else self._log.view_of(base)
@@ -353,7 +358,7 @@ class Recovery:
         topic, queue_id, queue_offset, sys_flag, timestamp = topic_and_place(view, found.commit_offset - base)
         if transaction_type(sys_flag) not in (0, TRANSACTION_COMMIT):
             return None
-        if timestamp > self._checkpoint.flushed_timestamp:
+        if not self._checkpoint.vouches_for(found.commit_offset + found.size, timestamp):
             return False
         if timestamp < self._dispatcher.store_timestamp:
             return None

@@ -189,8 +189,8 @@ class StoreView:
     def _open_indexes(self) -> Indexes:
         """After a crash only files that the checkpoint vouches for are kept."""
         views = [IndexView(self.source, path, self.index_shape) for path, size in self.index_paths if size]
-        limit = self.stored_checkpoint.index_msg_timestamp if self.crashed else FOREVER
-        return [view for view in views if view.header.end_timestamp <= limit]
+        safe = self.stored_checkpoint.vouches_for_index
+        return [view for view in views if not self.crashed or safe(view.header.end_offset, view.header.end_timestamp)]
 
     def _recover(self) -> None:
         behind = self._drop_deleted()
@@ -214,7 +214,7 @@ class StoreView:
         """A store time alone may be that of an old record which an earlier recovery left behind the log's end."""
         if not record_dispatch.in_queue(record):
             return None
-        if record.store_timestamp > self.stored_checkpoint.flushed_timestamp:
+        if not self.stored_checkpoint.vouches_for(record.commit_offset + record.size, record.store_timestamp):
             return False
         queue = self.queues.get((record.topic, record.queue_id))
         entry = queue.stored(record.queue_offset) if queue else None

@@ -260,7 +260,7 @@ def test_an_index_that_fills_while_the_checkpoint_is_written_is_vouched_for_by_t
     assert store.index is not None
     append = store.checkpoints._full_indexes.append  # the owner's thread has got so far when the checkpoint begins
     store.write_checkpoint()
-    append((store.index.names[0], START_MS))
+    append((store.index.names[0], store.index.header(store.index.names[0])))
     store.write_checkpoint()
     assert store.checkpoint.index_msg_timestamp == START_MS
     store.close()

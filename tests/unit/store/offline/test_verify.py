@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.stores import unpack
 
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.config import StoreConfig
+from sprocketmq.store.files.checkpoint import PLACES_AT, decode_checkpoint
 from sprocketmq.store.offline.verify import verify
 from sprocketmq.store.offline.verify_findings import Finding, Severity
 from sprocketmq.store.queue.ext_format import is_ext_address
@@ -31,6 +33,12 @@ def change(path: Path, at: int, data: bytes) -> None:
         file.write(data)
 
 
+def vouch_for_more_than_there_is(root: Path) -> None:
+    path = root / "checkpoint"
+    checkpoint = decode_checkpoint(path.read_bytes())
+    path.write_bytes(replace(checkpoint, flushed_offset=1 << 40).encode())
+
+
 LOG = f"commitlog/{65536:020}"
 QUEUE = f"consumequeue/AuditLog/0/{4000:020}"
 INDEX = "index/20261115192704740"
@@ -48,6 +56,7 @@ CASES: dict[str, tuple[Callable[[Path], object], str, int]] = {
     "a header that counts wrongly": (lambda root: change(root / INDEX, 32, b"\0\0\0\1"), INDEX, 32),
     "a checkpoint of the future": (lambda root: change(root / "checkpoint", 8, b"\x7f"), "checkpoint", 8),
     "a checkpoint with no time": (lambda root: change(root / "checkpoint", 16, b"\x80"), "checkpoint", 16),
+    "a checkpoint ahead of the log": (vouch_for_more_than_there_is, "checkpoint", PLACES_AT),
     "a short checkpoint": (lambda root: (root / "checkpoint").write_bytes(b"abc"), "checkpoint", 0),
     "no checkpoint": (lambda root: (root / "checkpoint").unlink(), "checkpoint", 0),
     "a short log file": (lambda root: (root / LOG).write_bytes((root / LOG).read_bytes()[:1000]), LOG, 1000),
