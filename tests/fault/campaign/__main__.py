@@ -4,9 +4,10 @@
                                    [--jumps] [--seed N] [--set KEY=VALUE ...] [--json FILE]
 
 A cycle is one fault; a story has four. --set gives the broker other settings: small files, say, find what large ones
-hide (mappedFileSizeCommitLog=8192 mappedFileSizeConsumeQueue=40 enableConsumeQueueExt=true). With --json the result is
-written after each story, and a run that was ended goes on behind the last one. Exits 1 when a promise was broken; the
-seed of each finding tells its story again.
+hide (mappedFileSizeCommitLog=8192 mappedFileSizeConsumeQueue=40 enableConsumeQueueExt=true
+mappedFileSizeConsumeQueueExt=4096). The disk is in memory, and has each file three times: mind the large ones. With
+--json the result is written after each story, and a run that was ended goes on behind the last one. Exits 1 when a
+promise was broken; the seed of each finding tells its story again.
 """
 
 from __future__ import annotations

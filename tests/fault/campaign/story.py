@@ -87,6 +87,8 @@ async def tell(script: Script) -> Told:
 def promises_of(script: Script) -> Promises:
     """POP names times of day to its clients, so a clock that is set may show a message early, as with RocketMQ."""
     lost = {"power": 2 * FLUSH_MS} if script.mode == "ASYNC_FLUSH" else {}
+    if lost and ("transientStorePoolEnable", "true") in script.settings:
+        lost["kill"] = lost["power"]  # what was not committed is in the memory of the process alone
     repeats = Promises.repeats | {"clock"} if script.jumps else Promises.repeats
     return Promises(may_lose_ms=lost, repeats=repeats, early_ms=1100)
 
