@@ -27,6 +27,13 @@ def test_a_checkpoint_comes_back_and_fills_a_page() -> None:
         assert (checkpoint.flushed_timestamp, checkpoint.recovery_timestamp) == (9_000, 6_000)
 
 
+@pytest.mark.parametrize("times", [(0, 0, 0), (10_000, 9_000, 8_000)])
+def test_a_checkpoint_of_rocketmq_stays_as_it_is(times: tuple[int, int, int]) -> None:
+    theirs = struct.pack(">qqqqq", *times, 7, 6).ljust(CHECKPOINT_SIZE, b"\0")
+    assert decode_checkpoint(theirs).encode() == theirs
+    assert decode_checkpoint(theirs).flushed_offset is None
+
+
 def test_a_checkpoint_vouches_by_place_for_what_has_its_own_store_time() -> None:
     checkpoint = Checkpoint(10_000, 9_000, 8_000, 0, 0, flushed_offset=500, index_offset=400)
     assert checkpoint.vouches_for(500, 9_000)

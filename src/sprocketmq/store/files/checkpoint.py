@@ -79,6 +79,8 @@ class Checkpoint:
     def encode(self) -> bytes:
         times = (self.physic_msg_timestamp, self.logics_msg_timestamp, self.index_msg_timestamp)
         fields = _FIELDS.pack(*times, self.master_flushed_offset, self.confirm_offset)
+        if self.flushed_offset is None and self.index_offset is None:
+            return fields.ljust(CHECKPOINT_SIZE, b"\0")  # as RocketMQ's
         places = (_UNKNOWN if each is None else each for each in (self.flushed_offset, self.index_offset))
         return fields.ljust(PLACES_AT, b"\0") + _PLACES.pack(*times, *places)
 
@@ -100,7 +102,7 @@ def _places(data: bytes) -> tuple[int | None, int | None]:
     if len(data) < CHECKPOINT_SIZE:
         return None, None
     *times, flushed, index = _PLACES.unpack_from(data, PLACES_AT)
-    if tuple(times) != written_timestamps(data):
+    if tuple(times) != written_timestamps(data) or not any(data[PLACES_AT:]):
         return None, None
     return None if flushed < 0 else flushed, None if index < 0 else index
 
