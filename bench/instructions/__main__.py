@@ -63,7 +63,8 @@ def count_asking(process: Counted, wire: Wire, frame: bytes, number: int, at_onc
 def client_counts(checkout: Path, folder: Path, nameserver: str, number: int) -> Iterator[tuple[str, float]]:
     process = Counted(checkout, folder, ["-c", CLIENT, nameserver])
     try:
-        for name, what in ("single send", "send"), ("batch of 32", "batch"), ("32 submitted", "submit"):
+        rows = ("single send", "send"), ("send by key", "keyed"), ("batch of 32", "batch"), ("32 submitted", "submit")
+        for name, what in rows:
             process.ask(f"{what} 20")
             counts = [process.count(lambda what=what: process.ask(f"{what} {number}")) for _ in range(COUNTS)]  # type: ignore[misc]
             yield f"client: {name}", min(counts) / number

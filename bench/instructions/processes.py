@@ -29,6 +29,10 @@ async def send(producer, number):
     for _ in range(number):
         await producer.send(Message("client", b"x" * 128))
 
+async def send_keyed(producer, number):
+    for _ in range(number):
+        await producer.send(Message("client", b"x" * 128, sharding_key="k"))
+
 async def send_batches(producer, number):
     for _ in range(number):
         await producer.send_batch([Message("client", b"x" * 128) for _ in range(32)])
@@ -41,7 +45,8 @@ async def main():
     async with Producer("g", sys.argv[1]) as producer:
         for line in sys.stdin:
             what, number = line.split()
-            await {"send": send, "batch": send_batches, "submit": submit}[what](producer, int(number))
+            do = {"send": send, "keyed": send_keyed, "batch": send_batches, "submit": submit}[what]
+            await do(producer, int(number))
             print("done", flush=True)
 
 asyncio.run(main())

@@ -52,9 +52,9 @@ class Route:
         return tuple(MessageQueue(self.topic, name, i) for name in sorted(counts) for i in range(counts[name]))
 
     @cached_property
-    def has_slaves(self) -> bool:
-        """Whether one of its brokers could become the master when that is gone."""
-        return any(broker_id != MASTER for replicas in self.addresses.values() for broker_id in replicas)
+    def replicated(self) -> frozenset[str]:
+        """Names of brokers that have slaves: one of those could become the master when that is gone."""
+        return frozenset(name for name, replicas in self.addresses.items() if set(replicas) - {MASTER})
 
     def master(self, broker_name: str) -> str | None:
         return self.addresses.get(broker_name, {}).get(MASTER)

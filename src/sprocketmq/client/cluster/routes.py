@@ -28,6 +28,7 @@ class RouteCache:
 
     nameservers: NameServers
     timeout: float = 3.0
+    replicated: set[str] = field(default_factory=set)  # names of brokers that have slaves, or had
     _routes: dict[str, Route] = field(default_factory=dict)
     _fetching: dict[str, asyncio.Task[Route]] = field(default_factory=dict)
     _notices: RepeatedWarnings = field(default_factory=lambda: RepeatedWarnings(log))
@@ -83,7 +84,7 @@ class RouteCache:
         known = self._routes.get(topic)
         if left <= 0 or (isinstance(error, Offline) and error.is_lasting):
             raise error
-        if isinstance(error, NoRoute) and known is not None and known.has_slaves:
+        if isinstance(error, NoRoute) and known is not None and known.replicated:
             await asyncio.sleep(_ELECTING_S)
             return has_started
         if isinstance(error, NoRoute) and has_started:
@@ -138,6 +139,7 @@ class RouteCache:
         if answer.code != ResponseCode.SUCCESS:
             raise Refused(answer.code, answer.remark)
         route = self._routes[topic] = Route.of(topic, codec.decode(bodies.route.TopicRouteData, answer.body))
+        self.replicated |= route.replicated
         return route
 
     async def _has_brokers(self, seconds: float) -> bool:

@@ -88,13 +88,18 @@ class Delivery:
             batch.done(task.exception() or task.result())
 
     async def _send(self, batch: ClosedBatch, is_first: bool) -> SendReceipt:
-        payload = batch.payload
         if batch.is_bound:
-            return await self._sender.insist(payload, batch.deadline, batch.queue)
-        if is_first:
-            try:
-                return await self._sender.send(payload, min(batch.deadline, self._sender.deadline()), batch.queue)
-            except ClientError as error:
-                if not error.retriable or self._loop.time() >= batch.deadline:
-                    raise
-        return await self._sender.send(payload, batch.deadline)
+            return await self._sender.insist(batch.payload, batch.deadline, batch.queue)
+        pending = await self._launched(batch) if is_first else None
+        return await self._sender.send(batch.payload, batch.deadline, pending=pending)
+
+    async def _launched(self, batch: ClosedBatch) -> PendingSend | None:
+        """The first attempt, on the queue that was free for it; None when it cannot be made."""
+        deadline = min(batch.deadline, self._sender.deadline())
+        try:
+            route = self._sender.choose(await self._sender.route(batch.queue.topic, deadline), batch.queue)
+            return await self._sender.launch_connected(batch.payload, route, deadline)
+        except ClientError as error:
+            if not error.retriable or self._loop.time() >= batch.deadline:
+                raise
+        return None

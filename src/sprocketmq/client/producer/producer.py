@@ -162,11 +162,10 @@ class Producer:
         sender = self.sender
         with sender.hooks.observed(message.topic, (message,), kind_of(message)) as context:
             payload = self.encoder.single(message, property_text(context.properties))
-            known = await sender.route(payload.topic, sender.deadline())
             select = None if message.sharding_key is None else functools.partial(by_sharding_key, message)
-            route = sender.choose(known, queue, select)
+            route, connection = await sender.reach(payload.topic, sender.deadline(), queue, select)
             context.queue = route.queue
-            await sender.oneway(payload, route)
+            sender.oneway(payload, route, connection)
 
     async def send_batch(
         self, messages: Iterable[Message], *, timeout: float | None = None, queue: MessageQueue | None = None

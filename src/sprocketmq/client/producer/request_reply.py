@@ -16,6 +16,7 @@ from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.telemetry.hooks import kind_of
 from sprocketmq.codes import RequestCode
+from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.requests.send_frame import Payload
 
@@ -63,7 +64,6 @@ async def reply(sender: Sender, asked: ReceivedMessage, body: bytes, deadline: f
         text = encode_properties(context.properties | own).encode()
         payload = Payload(topic, body, text, code=RequestCode.SEND_REPLY_MESSAGE_V2, unique_key=key, born_ms=now_ms())
         route = await sender.route(topic, deadline)
-        near = [queue for queue in route.write_queues if queue.broker_name == asked.broker_name]
-        if not near:
+        if asked.broker_name not in route.write_counts:
             raise NoRoute(topic, f"broker {asked.broker_name} does not take replies")
-        context.receipt = await sender.send(payload, deadline, near[0])
+        context.receipt = await sender.send(payload, deadline, MessageQueue(topic, asked.broker_name, 0))

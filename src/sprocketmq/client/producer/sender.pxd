@@ -6,7 +6,7 @@ from sprocketmq.protocol.requests.send_frame cimport Payload
 
 import cython
 
-cdef int _BATCH, _NO_ANSWER
+cdef int _BATCH, _REPLY, _NO_ANSWER
 
 
 @cython.final
@@ -33,7 +33,7 @@ cdef class Sender:
     cpdef object next_queue(self, object route, object free)
 
     @cython.locals(routes=TopicRoutes)
-    cpdef QueueRoute choose(self, object route, object queue=*, object select=*, object avoid=*)
+    cpdef QueueRoute choose(self, object route, object queue=*, object avoid=*)
 
     @cython.locals(started=double)
     cpdef PendingSend launch(self, Payload payload, QueueRoute route, double deadline)

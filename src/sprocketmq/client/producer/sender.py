@@ -5,6 +5,7 @@
     landed    the second half: a receipt out of the answer
     send      attempts, each on another broker where there is one, until one succeeds; where a broker has slaves, also
               until one of them has become the master
+    reach     where a request goes that nobody answers, when that is connected
     insist    attempts on one queue, until one succeeds
 
 All attempts together fit into the caller's deadline: a send never waits longer than it was told to, whatever is down.
@@ -18,25 +19,25 @@ from collections.abc import Callable, Sequence
 from sprocketmq.client.arguments import check_timeout
 from sprocketmq.client.cluster.instance import ClientInstance
 from sprocketmq.client.cluster.route import Route
-from sprocketmq.client.errors import ClientError, NoRoute, Refused, TimedOut, Unreachable
+from sprocketmq.client.errors import ClientError, Refused, TimedOut, Unreachable
 from sprocketmq.client.message import SendReceipt
 from sprocketmq.client.producer.broker_latency import LatencyFaults
+from sprocketmq.client.producer.elections import PAUSE_S, may_elect
 from sprocketmq.client.producer.in_flight import InFlight
 from sprocketmq.client.producer.queue_routes import QueueRoute, QueueRoutes, in_turn
 from sprocketmq.client.producer.send_answer import receipt_of
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.client.telemetry.hooks import SendHook, SendHooks
-from sprocketmq.codes import FLAG_ONEWAY, RequestCode
+from sprocketmq.codes import FLAG_ONEWAY, RequestCode, ResponseCode
 from sprocketmq.errors import RemotingError
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.requests.send_frame import Payload
 from sprocketmq.remoting.connection import Connection
 
-_PAUSE_S = 0.05  # before the same queue is tried again
 _LOOK_S = 0.6  # until somebody looks whether sends wait in vain
-_ONEWAY_S = 3.0  # for a connection that a oneway request needs
 _BATCH = int(RequestCode.SEND_BATCH_MESSAGE)
+_REPLY = int(RequestCode.SEND_REPLY_MESSAGE_V2)
 _NO_ANSWER = int(FLAG_ONEWAY)
 
 #: One of a topic's queues for the message that is sent.
@@ -105,15 +106,11 @@ class Sender:
         routes.turn += 1
         return in_turn(free, routes.turn, None, self._is_available)
 
-    def choose(
-        self, route: Route, queue: MessageQueue | None = None, select: Select | None = None, avoid: str | None = None
-    ) -> QueueRoute:
-        """The way to `queue`, or to the selected one, or to the next in turn that is not on the broker `avoid`."""
+    def choose(self, route: Route, queue: MessageQueue | None = None, avoid: str | None = None) -> QueueRoute:
+        """The way to `queue`, or to the next in turn that is not on the broker `avoid`."""
         routes = self._routes.of(route)
         if queue is not None:
             return routes.to(queue)
-        if select is not None:
-            return routes.to(select(route.write_queues))
         return routes.next(avoid, self._is_available)
 
     # -- one attempt ------------------------------------------------------------------------------------------------
@@ -136,12 +133,11 @@ class Sender:
             self._took(pending.route, pending.started)
         return receipt_of(answer, payload.unique_key, pending.route.queue, pending.route.address)
 
-    async def oneway(self, payload: Payload, route: QueueRoute) -> None:
+    def oneway(self, payload: Payload, route: QueueRoute, connection: Connection) -> None:
         """Write a request that nobody answers."""
-        connection = route.connection() or await self.instance.transport.connect(route.address, _ONEWAY_S)
         connection.put(route.frames.whole(payload, connection.next_opaque(), _NO_ANSWER))
 
-    async def _launch_connected(self, payload: Payload, route: QueueRoute, deadline: float) -> PendingSend:
+    async def launch_connected(self, payload: Payload, route: QueueRoute, deadline: float) -> PendingSend:
         """As `launch`, after connecting."""
         started = self._loop.time()
         if started >= deadline:
@@ -203,7 +199,8 @@ class Sender:
     ) -> SendReceipt:  # fmt: skip
         """The receipt of the first attempt that succeeds, or the error of the last one.
 
-        What belongs to one queue is tried once, for a second try could overtake a later message. `pending` is the
+        What belongs to one queue is tried there alone, and again only when its broker may have another master: `queue`,
+        or what `select` chooses once, for there may be fewer queues while the broker has no master. `pending` is the
         first attempt when it was launched before.
         """
         avoid, left = None, self._retries if queue is None and select is None else 0
@@ -215,14 +212,21 @@ class Sender:
                     known = self._known(payload.topic)
                     if known is None or not known.write_queues:
                         known = await self.route(payload.topic, deadline)
-                    route = self.choose(known, queue, select, avoid)
+                    if select is not None:
+                        queue, select = select(known.write_queues), None
+                    try:
+                        route = self.choose(known, queue, avoid)
+                    except Unreachable as error:  # between two masters
+                        if not await self._may_retry(error, payload.topic, deadline, queue):
+                            raise
+                        continue
                 else:
                     route = pending.route
                 try:
                     if pending is None:
                         pending = self.launch(payload, route, deadline)
                     if pending is None:
-                        pending = await self._launch_connected(payload, route, deadline)
+                        pending = await self.launch_connected(payload, route, deadline)
                     # Awaited here and not in a coroutine for one attempt: to make that costs as much as this loop.
                     try:  # noqa: SIM105 - this runs for every message, and `suppress` is a call
                         await pending.answer
@@ -230,13 +234,9 @@ class Sender:
                         pass  # `landed` tells what was lost
                     receipt = self.landed(payload, pending)
                 except (Unreachable, TimedOut, Refused) as error:
-                    if error.retriable:
-                        self.instance.refresh_soon()  # also for the next one: a master that hangs takes all the time
-                    if not error.retriable or self._loop.time() >= deadline:
+                    if _is_undeliverable(payload, error):
                         raise
-                    if left <= 0 and (
-                        queue is not None or select is not None or not await self._new_master(payload.topic, deadline)
-                    ):
+                    if not await self._may_retry(error, payload.topic, deadline, queue, left):
                         raise
                 else:
                     if left <= 0 or not self._retry_when_not_ok or receipt.ok:
@@ -246,27 +246,32 @@ class Sender:
         finally:
             self._in_flight.give_back()
 
-    async def _new_master(self, topic: str, deadline: float) -> bool:
-        """Where slaves are, one of them may be the master in a moment: look, and say whether to try again.
-
-        A topic that nobody has any more looks the same: while a slave becomes the master it is neither for a moment.
-        One that nobody ever had does not.
-        """
-        if self._loop.time() + _PAUSE_S >= deadline:
+    async def _may_retry(
+        self, error: ClientError, topic: str, deadline: float, queue: MessageQueue | None, left: int = 0
+    ) -> bool:
+        """Whether to try once more, with `left` tries that need no reason."""
+        if not error.retriable:
             return False
-        known: Route | None = self._known(topic)
-        may_change = known is not None and known.has_slaves
-        try:
-            async with asyncio.timeout_at(deadline):
-                found: Route = await self.instance.routes.fetch(topic)
-            may_change = may_change or found.has_slaves or (known is not None and found.addresses != known.addresses)
-        except NoRoute:
-            may_change = known is not None
-        except (ClientError, TimeoutError):
-            pass  # the nameservers are away themselves, and tell nothing
-        if may_change:
-            await asyncio.sleep(_PAUSE_S)
-        return may_change
+        self.instance.refresh_soon()  # also for the next one: a master that hangs takes all the time
+        if self._loop.time() >= deadline:
+            return False
+        return left > 0 or await may_elect(self.instance.routes, topic, deadline, queue)
+
+    async def reach(
+        self, topic: str, deadline: float, queue: MessageQueue | None = None, select: Select | None = None
+    ) -> tuple[QueueRoute, Connection]:
+        """The way to a queue, chosen as by `send`, and its connection: for what nobody answers."""
+        while True:
+            known = await self.route(topic, deadline)
+            if select is not None:
+                queue, select = select(known.write_queues), None
+            try:
+                route = self.choose(known, queue)
+                left = deadline - self._loop.time()
+                return route, route.connection() or await self.instance.transport.connect(route.address, left)
+            except (Unreachable, TimedOut) as error:
+                if not await self._may_retry(error, topic, deadline, queue):
+                    raise
 
     async def insist(self, payload: Payload, deadline: float, queue: MessageQueue) -> SendReceipt:
         """The same queue until `deadline`: for a caller that sends nothing else to it meanwhile."""
@@ -274,7 +279,12 @@ class Sender:
             try:
                 return await self.send(payload, min(deadline, self.deadline()), queue)
             except (Unreachable, TimedOut, Refused) as error:
-                if not error.retriable or self._loop.time() + _PAUSE_S >= deadline:
+                if not error.retriable or self._loop.time() + PAUSE_S >= deadline:
                     raise
             self.instance.refresh_soon()
-            await asyncio.sleep(_PAUSE_S)
+            await asyncio.sleep(PAUSE_S)
+
+
+def _is_undeliverable(payload: Payload, error: ClientError) -> bool:
+    """Of a reply: its broker does not find who asked, and brokers of RocketMQ keep it all the same."""
+    return payload.code == _REPLY and isinstance(error, Refused) and error.code == ResponseCode.SYSTEM_ERROR

@@ -154,9 +154,8 @@ async def end(producer: Producer, receipt: SendReceipt, state: TransactionState)
         bname=receipt.queue.broker_name,
     )
     sender = producer.sender
-    known = await sender.route(receipt.queue.topic, sender.deadline())  # a new topic may not be routed yet
-    address = sender.choose(known, receipt.queue).address
-    await producer.instance.oneway(address, RequestCode.END_TRANSACTION, header)
+    route, _ = await sender.reach(receipt.queue.topic, sender.deadline(), receipt.queue)
+    await producer.instance.oneway(route.address, RequestCode.END_TRANSACTION, header)
 
 
 async def answer_check(producer: Producer, address: str, request: Command, message: ReceivedMessage) -> None:

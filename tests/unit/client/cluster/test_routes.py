@@ -197,4 +197,4 @@ async def test_between_two_masters_the_next_one_is_waited_for() -> None:
     known["T"] = route("a")
     made = await waiting
     assert len(made.write_queues) == 4
-    assert not made.has_slaves
+    assert not made.replicated

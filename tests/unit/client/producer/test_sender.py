@@ -101,7 +101,7 @@ def test_a_message_travels_as_it_is(
         made, secret = sender(transport), "secret" if is_signed_ else None
         payload = single(message, sys_flag=sys_flag)
         receipt = await made.send(payload, made.deadline(60), MessageQueue("T", "b", 1) if is_chosen else None)
-        await made.oneway(payload, made.choose(ROUTE, MessageQueue("T", "b", 1)))
+        made.oneway(payload, *await made.reach("T", made.deadline(60), MessageQueue("T", "b", 1)))
         answered, oneway = transport.commands(SEND)
         check_frame(answered, payload, receipt, secret)
         check_frame(oneway, payload, None, secret)
