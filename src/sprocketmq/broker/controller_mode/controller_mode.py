@@ -250,6 +250,8 @@ class ControllerMode:
             await self._begin_reign(reign)
         else:
             self._replication.in_sync.adopt(reign.members, reign.set_epoch)
+            if not current.is_master:
+                self._replication.in_sync.resume()
         self._become(Standing(role=Role.MASTER, broker_id=MASTER_ID, epoch=reign.epoch, synchronous=True))
         if not current.is_master:
             self._broker.adopt_topics()

@@ -64,6 +64,12 @@ class InSyncSet:
         self._missing = dict.fromkeys(self.known, self._now())
         self._offset = self._store.log.max_offset if self._alone else self._store.readable.confirm_offset or 0
 
+    def resume(self) -> None:
+        """This broker is the master again, in the same epoch. It let its replicas go when it was fenced, so that they
+        have as long to come back as any that is not heard of: alone at once, it would promise what only it has.
+        """
+        self._missing = dict.fromkeys(self.known, self._now())
+
     def requesting(self, members: frozenset[int]) -> None:
         """Call before the controller is asked: it may grant the request however the answer fares."""
         if members not in self._requested:

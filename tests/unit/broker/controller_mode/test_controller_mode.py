@@ -253,6 +253,29 @@ async def test_a_fenced_master_asks_for_no_set(start_broker: StartBroker, monkey
     assert set(asked) == {RequestCode.CONTROLLER_GET_REPLICA_INFO}
 
 
+async def test_a_master_that_was_fenced_for_a_moment_waits_for_its_replicas(
+    start_broker: StartBroker, controller: Controller
+) -> None:
+    """It let them go itself: that they are not there is no reason to go on without them."""
+    master, _ = await pair(start_broker, haMaxTimeSlaveNotCatchup="600000")
+    mode, in_sync = under_controller(master), replication(master).in_sync
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(master.replication.master, "admit", lambda _link: "not yet")
+        with pytest.MonkeyPatch.context() as cut:
+            cut.setattr(mode.controllers, "ask", lost)
+            cut.setattr(in_sync, "is_followed_by_all", lambda _within: False)
+            await until_without_lease(mode, lambda: master.roles.current.role is Role.FENCED)
+            await until(lambda: not in_sync.links)
+        await until(lambda: master.roles.current.is_master)
+        assert in_sync.wanted() is None
+        await mode._set_changes._look_at_set()
+        record = controller.sets.get("broker-a")
+        assert record is not None
+        assert record.in_sync == {1, 2}
+    await until(lambda: len(in_sync.in_sync()) == 1)
+    assert (await Caller(master).send()).code == ResponseCode.SUCCESS
+
+
 async def test_a_new_master_reigns_when_its_epoch_is_on_disk(start_broker: StartBroker, tmp_path: Path) -> None:
     """Until then it takes nothing, and after a while it is not heard of either: another may reign. Readers go on."""
     disk = HeldDisk(tmp_path / "two" / "epochFileCheckpoint.tmp")
