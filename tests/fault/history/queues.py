@@ -39,6 +39,7 @@ class QueueHistory:
 def check_queues(history: History, losses: Losses, generations: Generations) -> Iterator[Finding]:
     yield from _check_uids(history)
     again = {call["uid"] for call in history.of("delay", "retry")}  # after a fault these may come twice
+    again |= {uid for call in history.ok("send") if call.fields.get("lost_tries") for uid in call["uids"]}
     for queue in _by_queue(history, generations).values():
         yield from _check_offsets(queue, losses, again)
         yield from _check_reads(queue, losses)

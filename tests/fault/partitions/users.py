@@ -1,7 +1,7 @@
 """Users of the cluster, in a namespace of their own: producers in Python and Java, a reader that commits.
 
-Every call is in the history. A producer sends to one queue, one message after the other, and never sends one again, so
-that each message has one place. Only SEND_OK is a promise.
+Every call is in the history. A producer sends to one queue, one message after the other. Java's never sends one again,
+so that each message has one place; ours does when a broker is lost, and says so. Only SEND_OK is a promise.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import Self
+from unittest import mock
 
 from tests.fault.history.events import History, OpenCall
 from tests.fault.partitions.machines import QUEUES, TOPIC
@@ -19,6 +20,7 @@ from tests.peers.lines import PeerError
 from tests.peers.messages import Outgoing, Queue
 
 from sprocketmq.client import ClientError, Message, Producer, ProducerSettings, PullConsumer
+from sprocketmq.client.producer.broker_latency import LatencyFaults
 from sprocketmq.protocol.message_queue import MessageQueue
 
 GROUP = "readers"
@@ -36,6 +38,7 @@ class Users:
         self.promised = 0
         self._nameserver, self._java = nameserver, java
         self._stopping = False
+        self._lost_tries = 0
         self._more = asyncio.Event()
         self._read_upto = dict.fromkeys(range(QUEUES), 0)
         self._tasks: list[asyncio.Task[None]] = []
@@ -43,6 +46,8 @@ class Users:
     async def __aenter__(self) -> Self:
         settings = ProducerSettings(send_timeout=_SEND_S)
         self._producer = await Producer("promises", self._nameserver, settings=settings).start()
+        self._patch = mock.patch.object(LatencyFaults, "record", self._note_try)
+        self._patch.start()
         self._consumer = await PullConsumer(GROUP, self._nameserver).start()
         python = range(QUEUES if self._java is None else QUEUES - 1)
         self._tasks = [asyncio.ensure_future(self._produce(queue)) for queue in python]
@@ -56,8 +61,13 @@ class Users:
     async def __aexit__(self, *_: object) -> None:
         self._stopping = True
         await asyncio.gather(*self._tasks)
+        self._patch.stop()
         await self._producer.stop()
         await self._consumer.stop(commit=False)
+
+    def _note_try(self, _broker_name: str, _latency_ms: float, *, failed: bool = False) -> None:
+        """The client tells of it: a try without an answer may have been stored, and the next one too."""
+        self._lost_tries += failed
 
     async def more(self, count: int) -> None:
         """Until so many more are promised."""
@@ -67,8 +77,8 @@ class Users:
                 self._more.clear()
                 await self._more.wait()
 
-    def _promise(self, call: OpenCall, offset: int) -> None:
-        call.ok(offset=offset)
+    def _promise(self, call: OpenCall, offset: int, lost_tries: int = 0) -> None:
+        call.ok(offset=offset, lost_tries=lost_tries)
         self.promised += 1
         self._more.set()
 
@@ -81,13 +91,14 @@ class Users:
         while not self._stopping:
             number += 1
             uid, call = self._begin(f"p{queue}", queue, number)
+            lost_before = self._lost_tries
             try:
                 receipt = await self._producer.send(Message(TOPIC, uid.encode()), queue=place)
             except ClientError:
                 call.info()
             else:
                 if receipt.ok:
-                    self._promise(call, receipt.queue_offset)
+                    self._promise(call, receipt.queue_offset, self._lost_tries - lost_before)
                 else:
                     call.info()
             await asyncio.sleep(_REST_S)
