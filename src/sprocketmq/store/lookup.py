@@ -6,7 +6,7 @@ counts bytes of the log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -44,6 +44,8 @@ class Reader:
         self._index = index
         self._deleted = deleted
         self._max_results = max_results
+        #: Told of a place where the index has a message of a topic, and the log has no whole one.
+        self.on_damaged: Callable[[str, int], object] = lambda _topic, _commit_offset: None
 
     def entry(self, topic: str, queue_id: int, queue_offset: int) -> QueueEntry | None:
         queue = self._queues.find(topic, queue_id)
@@ -137,6 +139,8 @@ class Reader:
             if len(found) >= limit:
                 break
             record = self.record_at(commit_offset)
+            if record is None:
+                self.on_damaged(topic, commit_offset)
             if record is None or record.topic != topic or self._is_deleted(record):
                 continue
             if has_key(record, key):

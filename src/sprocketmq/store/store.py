@@ -100,6 +100,7 @@ class MessageStore:
         self.getter = PullReader(config, self.appender, self.log.view_of, self.log.file_size, self.queues.file_size)
         self.damaged = DamagedMessages(self.log)
         self.getter.on_missing = self.damaged.note
+        self.reader.on_damaged = lambda topic, at: self.damaged.is_being_mended(topic, 0, at)
         self.flusher = LogFlusher(files, self.log, config, self.fail)
         self.readable = ReadableLog(config, self.log, self.dispatcher, self.appender, self.flusher, self.fail)
         self.held = HeldQueues(self.dispatcher, self.queues, self.log, self.readable.walk)

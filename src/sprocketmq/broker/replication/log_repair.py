@@ -8,8 +8,10 @@ until the log here goes on with a whole one. That one must be the same in both: 
 logs which agree in it agree in all before. There is always one, for a log whose last record is damaged ends before it.
 Nothing is written before all of this holds.
 
-A pull that meets damage is not answered beyond it while others are asked. When nobody has the message, it is passed
-over as without replicas, and asked for again after a while.
+A pull that meets damage is not answered beyond it while others are asked, and open transactions are looked for again
+when theirs are mended. When nobody has the message, it is passed over as without replicas, and asked for again after a
+while. A lookup by key tells of damage, too, for the index knows where messages begin. One by message id does not: an id
+may name any place, and strangers would have brokers ask one another.
 """
 
 from __future__ import annotations

@@ -49,6 +49,8 @@ MayEnd = Callable[[Connection, str], bool]
 
 #: Checks in one turn of the loop.
 TURN = 100
+#: A damaged half is looked at again after so long, while others are asked for it.
+_MENDING_MS = 1000
 _HOUR_MS = 3_600_000
 
 
@@ -69,18 +71,25 @@ class TransactionChecks:
         self._due: list[tuple[int, int]] = []
         self._turns = count()
         self._ahead_ms = 0
+        self._load_again_ms = 0
 
     def start(self) -> None:
+        self._ahead_ms = self._clock.now_ms() - self._steady.now_ms()
+        self._load()
+        self.alarm.start()
+
+    def _load(self) -> None:
         config = self._settings.current
         self._due.clear()
-        self._ahead_ms = self._clock.now_ms() - self._steady.now_ms()
         for offset, half in self._halves.load():
             wait = immunity_ms(half.properties, config.transaction_time_out)
             if half.checks:
                 wait = config.transaction_check_interval
             waited = self._clock.now_ms() - half.record.store_timestamp
             self.expect(offset, wait - max(0, min(waited, wait)))
-        self.alarm.start()
+        self._load_again_ms = self._steady.now_ms() + _MENDING_MS
+        if self._halves.is_awaiting:
+            self.alarm.set(self._load_again_ms)
 
     def expect(self, offset: int, wait_ms: int) -> None:
         """Check the half at this queue offset after that time, when it is still open."""
@@ -90,6 +99,8 @@ class TransactionChecks:
 
     def _check_due(self) -> None:
         now = self._steady.now_ms()
+        if self._halves.is_awaiting:
+            self._load_when_mended(now)
         for _ in range(TURN):
             if not self._due or self._due[0][0] > now:
                 break
@@ -100,12 +111,25 @@ class TransactionChecks:
         if self._due:
             self.alarm.set(self._due[0][0])
 
+    def _load_when_mended(self, now: int) -> None:
+        """What was ended meanwhile must be in the log first: that is all a load goes by."""
+        if now >= self._load_again_ms:
+            self._load_again_ms = now + _MENDING_MS
+            self._halves.write_marks()
+            if self._halves.are_marked:
+                self._load()
+        if self._halves.is_awaiting:
+            self.alarm.set(self._load_again_ms)
+
     def _check(self, offset: int, now: int) -> None:
         config = self._settings.current
         if offset >= self._store.max_offset(TRANSACTION_HALF_TOPIC, QUEUE):  # its flush or its replicas are late
             self.expect(offset, config.transaction_check_interval)
             return
         half = self._halves.read(offset)
+        if half is None and self._halves.is_awaited(offset):
+            self.expect(offset, _MENDING_MS)
+            return
         if half is None:
             events.error("half message is gone", queue_offset=offset)
             self._halves.closed(offset)

@@ -65,6 +65,8 @@ class OpenHalves:
         self._marks: list[int] = []
         self._writing = False
         self._ops: deque[tuple[int, int]] = deque()
+        #: Where the last load began, while others are asked for a record that it could not read.
+        self._held_progress: tuple[int, int] | None = None
         self._store = store
         self._offsets = offsets
         self._settings = settings
@@ -123,6 +125,11 @@ class OpenHalves:
 
     # -- marks ---------------------------------------------------------------------------------------------------------
 
+    @property
+    def are_marked(self) -> bool:
+        """Whether the log has a mark of everything that was ended."""
+        return not self._marks
+
     def write_marks(self) -> None:
         """Append what was ended in this turn of the loop, as few messages as their size allows."""
         self._writing = False
@@ -157,6 +164,7 @@ class OpenHalves:
         self._places.clear()
         self._ops.clear()
         self._marks.clear()
+        self._held_progress = None
         self.resting.begin({})
         begin, end = self._begin(TRANSACTION_HALF_TOPIC), written_end(self._store, TRANSACTION_HALF_TOPIC)
         if begin >= end:
@@ -165,7 +173,7 @@ class OpenHalves:
         ended = self._load_marks(log)
         same: dict[tuple[str, int], int] = {}
         for offset in range(begin, end):
-            record = None if offset in ended else log.record(TRANSACTION_HALF_TOPIC, offset)
+            record = None if offset in ended else self._record(log, TRANSACTION_HALF_TOPIC, offset)
             half = None if record is None else half_of(record)
             if half is None or half.first in ended:
                 continue
@@ -182,6 +190,25 @@ class OpenHalves:
             else:
                 yield offset, half
 
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether what was loaded lacks a damaged record that is being mended: it is to be loaded again."""
+        return self._held_progress is not None
+
+    def is_awaited(self, offset: int) -> bool:
+        """Whether the half at a queue offset, which cannot be read, is being mended."""
+        return self._is_mended(TRANSACTION_HALF_TOPIC, offset)
+
+    def _is_mended(self, topic: str, offset: int) -> bool:
+        entry = self._store.reader.entry(topic, QUEUE, offset)
+        return entry is not None and self._store.damaged.is_awaited(topic, QUEUE, entry)
+
+    def _record(self, log: WrittenLog, topic: str, offset: int) -> Record | None:
+        record = log.record(topic, offset)
+        if record is None and self._is_mended(topic, offset):
+            self._held_progress = self._begin(TRANSACTION_HALF_TOPIC), self._begin(TRANSACTION_OP_TOPIC)
+        return record
+
     def _linked(self, half: Half, same: dict[tuple[str, int], int]) -> Half:
         """A copy by a broker that does not name the first of the line is known by its key and time."""
         identity = half.properties.get(UNIQUE_KEY, ""), half.record.born_timestamp
@@ -193,7 +220,7 @@ class OpenHalves:
     def _load_marks(self, log: WrittenLog) -> set[int]:
         ended: set[int] = set()
         for offset in range(self._begin(TRANSACTION_OP_TOPIC), written_end(self._store, TRANSACTION_OP_TOPIC)):
-            record = log.record(TRANSACTION_OP_TOPIC, offset)
+            record = self._record(log, TRANSACTION_OP_TOPIC, offset)
             if record is not None:
                 halves = marks_in(record.body)
                 ended |= halves
@@ -219,6 +246,8 @@ class OpenHalves:
 
     def _progress(self) -> tuple[int, int]:
         """The first half that is open, and the first mark that is still needed."""
+        if self._held_progress is not None:
+            return self._held_progress
         half = next(iter(self.open), self._store.max_offset(TRANSACTION_HALF_TOPIC, QUEUE))
         while self._ops and self._ops[0][1] < half:
             self._ops.popleft()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.broker.controller_mode.test_duties import deliver, delivered, rest_all
@@ -12,6 +13,7 @@ from tests.unit.broker.pop.test_handler import INVISIBLE_MS, pass_time, pop
 from tests.unit.broker.replication.conftest import StartMember
 from tests.unit.broker.replication.support import follows, until
 from tests.unit.broker.support import Caller, FakeClock, bodies, fields
+from tests.unit.broker.transaction.test_handler import COMMIT, ROLLBACK, end, half
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.replication import log_repair
@@ -29,7 +31,7 @@ AT_ONCE = 4
 def flip(log: Path, *bodies_in_it: bytes) -> None:
     data = bytearray(log.read_bytes())
     for body in bodies_in_it:
-        data[data.index(body) + 2] ^= 4
+        data[data.index(body) + len(body) // 2] ^= 4
     log.write_bytes(data)
 
 
@@ -260,6 +262,55 @@ async def test_what_was_popped_comes_back_when_it_is_mended(start_member: StartM
             await asyncio.sleep(0.01)  # for the answers of the other
             found = bodies(await pop(Caller(promoted)))
     assert found == SENT[:1]
+
+
+async def test_a_lookup_by_key_finds_it_the_next_time(start_member: StartMember, tmp_path: Path) -> None:
+    master, slave = await start_member(0), await start_member(1)
+    for body in SENT:
+        await Caller(master).send(body=body, KEYS=body.decode())
+    await follows(slave, master)
+    await slave.stop()
+    await master.stop()
+    flip(tmp_path / "store-1" / LOG, SENT[2])
+    promoted, _other = await change_over(start_member)
+    asked: dict[str, Any] = {
+        "topic": "T",
+        "key": SENT[2].decode(),
+        "maxNum": 8,
+        "beginTimestamp": 0,
+        "endTimestamp": 1 << 62,
+    }
+    assert (await Caller(promoted)(RequestCode.QUERY_MESSAGE, **asked)).code == ResponseCode.QUERY_NOT_FOUND
+    await until(lambda: promoted.replication.repair.count == 1)
+    assert bodies(await Caller(promoted)(RequestCode.QUERY_MESSAGE, **asked)) == [SENT[2]]
+
+
+@pytest.mark.parametrize("damaged", ["a half", "a mark"])
+async def test_open_transactions_are_found_when_they_are_mended(
+    start_member: StartMember, tmp_path: Path, damaged: str
+) -> None:
+    """A half that is not read would be open nowhere, and one whose mark is not would be open again."""
+    clock = FakeClock()
+    master, slave = await start_member(0, clock), await start_member(1, clock)
+    caller = Caller(master)
+    ended, still = await half(caller, b"rolled back"), await half(caller, b"still open")
+    await end(caller, ended, ROLLBACK)
+    assert (await caller.send(topic="last")).code == ResponseCode.SUCCESS
+    await follows(slave, master)
+    await until(lambda: "T" in slave.topics.configs)
+    await slave.stop()
+    await master.stop()
+    flip(tmp_path / "store-1" / LOG, b"still open" if damaged == "a half" else b"0,")
+    await start_member(1, clock, store="store-0")
+    promoted = await start_member(0, clock, store="store-1")
+    halves = promoted.kinds.halves
+    assert (set(halves.open), halves.is_awaiting) == (set() if damaged == "a half" else {0, 1}, True)
+    await until(lambda: promoted.replication.repair.count == 1)
+    pass_time(promoted, clock, 1000)
+    promoted.kinds.checks._check_due()
+    assert (set(halves.open), halves.is_awaiting) == ({1}, False)
+    assert (await end(Caller(promoted), still, COMMIT)).code == ResponseCode.SUCCESS
+    assert promoted.store.max_offset("T", 0) == 1
 
 
 async def test_others_that_do_not_answer_hold_up_nobody_for_long(
