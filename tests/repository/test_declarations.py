@@ -23,6 +23,7 @@ _ENUM = re.compile(r"^cp?def enum\b.*:\n((?:(?: {4}.*)?\n)+)", re.MULTILINE)
 _INLINE = re.compile(r"^cdef inline [\w* ]+?(\w+)\(([^)]*)\)", re.MULTILINE)
 
 _TYPES = {"Octets", "Pointer"}
+HOT = sorted(path.relative_to(SOURCES) for path in SOURCES.rglob("*.py") if path.read_text().startswith("# cython:"))
 
 #: Imports the modules named on the command line and prints the whole numbers that each has.
 _NUMBERS = """
@@ -102,3 +103,10 @@ def test_a_header_names_the_module_that_it_is_for(header: Path) -> None:
     """Modules have moved before, and the first lines of their headers had not."""
     named = re.findall(r"\b\w+\.py\b", header.read_text().split("\n", 1)[0])
     assert set(named) <= {header.with_suffix(".py").name}
+
+
+@pytest.mark.parametrize("source", HOT, ids=str)
+def test_a_hot_module_says_what_rests_on_the_gil(source: Path) -> None:
+    """Or that nothing does; in the module, or at the head of its declarations."""
+    header = (SOURCES / source).with_suffix(".pxd")
+    assert "GIL" in (SOURCES / source).read_text() + (header.read_text() if header.exists() else "")

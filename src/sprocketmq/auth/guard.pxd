@@ -1,4 +1,6 @@
 # The C types of guard.py.
+# Sessions, fields and requests have their types, so that a request that was allowed before costs no look at a dict. The
+# loop's thread alone is here; accounts are changed on it too, and nothing rests on the GIL.
 from sprocketmq.auth.authentication.session cimport Session
 from sprocketmq.auth.authentication.signed_fields cimport SignedFields
 from sprocketmq.protocol.command cimport Command

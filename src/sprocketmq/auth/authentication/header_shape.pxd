@@ -1,4 +1,6 @@
 # The C types of header_shape.py.
+# Places are Py_ssize_t, and heads, masks and tails eight bytes as one number of 64 bits, in C arrays within the object:
+# a field costs two comparisons. The server's loop alone is here: nothing rests on the GIL.
 from sprocketmq.hot.octets cimport compared, i16, i32, i64, is_ascii, same
 
 import cython

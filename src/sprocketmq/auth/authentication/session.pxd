@@ -1,4 +1,6 @@
 # The C types of session.py.
+# `generation` is compared for every request, as a number of C. The loop's thread alone has a session: nothing rests on
+# the GIL.
 from sprocketmq.auth.authentication.signed_fields cimport SigningKey
 
 import cython

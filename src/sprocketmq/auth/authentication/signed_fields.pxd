@@ -1,4 +1,6 @@
 # The C types of signed_fields.py.
+# The states of SHA-1 are structs, in arrays of one so that they are passed by address; `room` has sixteen bytes more
+# than ROOM, for `put_near`. One object serves all requests, on the loop's thread alone: nothing rests on the GIL.
 from sprocketmq.auth.authentication.header_shape cimport MAX_FIELDS, HeaderShape
 from sprocketmq.hot.octets cimport blank, i32, put, put_i32, put_near, same, seal
 from sprocketmq.hot.sha1 cimport Sha1, is_same_secret, sha1_copy, sha1_feed, sha1_finish, sha1_start

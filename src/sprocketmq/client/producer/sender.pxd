@@ -1,4 +1,6 @@
 # The C types of sender.py.
+# Times are doubles, as the loop's clock gives them; an attempt is made for every message, so the memory of 64 is kept
+# for the next ones. The producer's loop alone sends: nothing rests on the GIL.
 from sprocketmq.client.producer.in_flight cimport InFlight
 from sprocketmq.client.producer.queue_routes cimport QueueRoute, QueueRoutes, TopicRoutes, in_turn
 from sprocketmq.client.producer.send_answer cimport receipt_of
