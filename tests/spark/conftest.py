@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SOURCES = Path(__file__).parents[2] / "src"
+STARTUP = Path(__file__).parent / "startup"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,7 +34,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     os.environ["PYTHONPATH"] = os.pathsep.join(
-        dict.fromkeys([str(SOURCES), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
+        dict.fromkeys([str(STARTUP), str(SOURCES), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
     )
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     warnings.simplefilter("ignore")

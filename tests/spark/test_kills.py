@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from tests.peers.process import Process
 from tests.peers.servers import Cluster
 from tests.peers.sprocket import sprocket_cluster
-from tests.spark.conftest import SOURCES
+from tests.spark.conftest import SOURCES, STARTUP
 from tests.spark.doomed import FOLDER, totalled
 from tests.spark.test_queries import load, orders
 from tests.spark.topics import create_topic, read, write
@@ -40,7 +40,7 @@ class Doomed:
     def start(self) -> Process:
         words = [self._cluster.address, ORDERS, TOTALS, str(self._folder)]
         command, root = [sys.executable, "-m", "tests.spark.doomed", *words], SOURCES.parent
-        path = {"PYTHONPATH": f"{SOURCES}{os.pathsep}{root}", "PYSPARK_PYTHON": sys.executable}
+        path = {"PYTHONPATH": os.pathsep.join(map(str, (STARTUP, SOURCES, root))), "PYSPARK_PYTHON": sys.executable}
         environment = {**path, FOLDER: str(self._folder)}
         self.process = Process(command, self._folder / "console.log", cwd=root, environment=environment)
         return self.process

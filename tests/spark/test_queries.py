@@ -67,3 +67,9 @@ def test_a_stream_goes_on_from_its_checkpoint(
     runs = 1 if HAS_ADMISSION_CONTROL else 2
     assert [run() for _ in range(runs)][-1] == 150
     assert spark.read.parquet(str(tmp_path / "out")).count() == 150
+
+
+def test_workers_do_not_compile_pyspark_anew(spark: SparkSession) -> None:
+    """Those of a test; a user's take it from the archive, as Spark wants it."""
+    found = spark.sparkContext.parallelize([0], 1).map(lambda _: str(__import__("pyspark").__file__)).first()
+    assert ".zip" not in found
