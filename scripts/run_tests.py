@@ -1,8 +1,9 @@
 """`make test`: every part of the suite, whatever becomes of the others, and a closing table of what ran.
 
-interpreted            the folders of --interpreted, with the hot modules as plain Python
-compiled               everything that needs no peers
-e2e, interop, browser  each of the folders of --peers; they mostly wait for their peers
+interpreted     the folders of --interpreted, with the hot modules as plain Python
+compiled        everything that needs no peers
+interop, e2e, spark, browser
+                each of the folders of --peers; they mostly wait for their peers
 
 Two parts run at a time, the longest first.
 
