@@ -6,10 +6,12 @@ import asyncio
 import logging
 import ssl
 import warnings
+from pathlib import Path
 
 import pytest
-from tests.certificates import CLIENT_NAME, Certificates
+from tests.certificates import CLIENT_NAME, LOOPBACK, Certificates
 
+from sprocketmq.certificates import make_client, make_server
 from sprocketmq.errors import ConnectFailed, ConnectionLost
 from sprocketmq.metrics.limits import limit_figures
 from sprocketmq.protocol.command import Command
@@ -193,3 +195,38 @@ async def test_our_client_says_why(serve: Serve, certificates: Certificates) -> 
         await misled.call(server.address, Command(1), 60)
     for client in (known, nobody, misled):
         await client.close()
+
+
+async def test_an_expired_certificate_of_a_server_is_refused_with_the_reason(
+    serve: Serve, certificates: Certificates, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    old = make_server(certificates.authority, LOOPBACK, days=0).write(tmp_path, "old")
+    server = await serve({"tls.server.certPath": str(old.cert), "tls.server.keyPath": str(old.key)})
+    client = RemotingClient(ssl=certificates.caller())
+    with caplog.at_level(logging.INFO):
+        with pytest.raises(ConnectFailed, match="certificate verify failed: certificate has expired") as caught:
+            await client.call(server.address, Command(1), 60)
+        await until(lambda: server.connections.refused["handshakes"] == 1)
+    assert caught.value.is_lasting, "it will not pass by itself"
+    assert "\n" not in str(caught.value)
+    (line,) = caplog.records
+    assert line.__dict__["fields"]["reason"].endswith("alert certificate expired")
+    await client.close()
+
+
+@pytest.mark.parametrize("auth", ["optional", "require"])
+async def test_and_so_is_a_clients(
+    serve: Serve, certificates: Certificates, tmp_path: Path, caplog: pytest.LogCaptureFixture, auth: str
+) -> None:
+    old = make_client(certificates.authority, CLIENT_NAME, days=0).write(tmp_path, "old")
+    keys = certificates.server_keys(tls_server_need_client_auth=auth, tls_server_trustCertPath=str(certificates.ca))
+    server = await serve(keys)
+    client = RemotingClient(ssl=certificates.caller(old))
+    with caplog.at_level(logging.INFO):
+        with pytest.raises((ConnectionLost, ConnectFailed), match="certificate expired"):
+            await client.call(server.address, Command(1), 60)
+        await until(lambda: len(server.connections) == 0)
+    (line,) = [each for each in caplog.records if each.getMessage().startswith("connection refused")]
+    assert line.__dict__["fields"]["reason"] == "TLS handshake: certificate verify failed: certificate has expired"
+    assert server.connections.refused["handshakes"] == 1
+    await client.close()
