@@ -38,7 +38,7 @@ def settings_for(attack: str, folder: Path) -> dict[str, str]:
     """What a broker needs so that it can be attacked so."""
     if attack == "wrong signatures":
         return ACCOUNTS
-    if attack == "handshakes":
+    if attack in ("handshakes", "key updates"):
         own = make_authority("bench", days=1).write(folder, "own")
         return {"tls.server.certPath": str(own.cert), "tls.server.keyPath": str(own.key)}
     return {}

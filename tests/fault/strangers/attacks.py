@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from itertools import count
 
 from tests.fault.strangers.hostile_frames import Report, attack, frames
+from tests.fault.strangers.key_updates import shake_hands
 from tests.fault.strangers.stranger import PATIENCE, Stranger
 
 from sprocketmq.codes import RequestCode
@@ -204,6 +205,19 @@ async def handshakes(port: int) -> None:
     await _many(port, 40, begin, pause=0.0)
 
 
+async def key_updates(port: int) -> None:
+    """New keys of TLS, one after the other, each of which a server has to work out."""
+
+    async def update(peer: Stranger) -> None:
+        keys = await shake_hands(peer.reader, peer.writer)
+        while True:
+            peer.writer.write(keys.next(200))
+            await peer.writer.drain()
+            await asyncio.sleep(0)
+
+    await _many(port, 8, update)
+
+
 def client_hello() -> bytes:
     out = ssl.MemoryBIO()
     talk = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), out, server_hostname="localhost")
@@ -231,6 +245,7 @@ ATTACKS: dict[str, Attack] = {
     "wrong signatures": wrong_signatures,
     "connections": connections,
     "handshakes": handshakes,
+    "key updates": key_updates,
 }
 
 

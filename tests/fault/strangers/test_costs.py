@@ -5,12 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.certificates import Certificates
 from tests.fault.strangers.attacks import pull_fields, send_fields
+from tests.fault.strangers.key_updates import shake_hands
 from tests.fault.strangers.stranger import FRIEND, STRANGER, Stranger, broker_among_strangers, strangers
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
+from sprocketmq.protocol.command import Command
+from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
 from sprocketmq.remoting import costs
+from sprocketmq.remoting.tls import layer as tls_layer
 
 
 def is_charged(broker: Broker, host: str) -> bool:
@@ -46,6 +51,25 @@ async def test_topics_beyond_the_pace_cost_their_sender(tmp_path: Path, monkeypa
                 codes.append(answer.code)
             assert len(codes) > 5
             assert is_charged(broker, STRANGER)
+
+
+async def test_new_keys_of_tls_cost_their_sender(
+    tmp_path: Path, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And are followed: what comes under the last of them is answered."""
+    monkeypatch.setattr(costs, "BURST_SECONDS", 1e9)  # here nobody rests
+    monkeypatch.setattr(tls_layer, "SHARE_NS", 20_000)  # no machine works so many out in less
+    request = encode_frame(Command(RequestCode.GET_MAX_OFFSET, ext_fields={"topic": "T", "queueId": "0"}))
+    async with broker_among_strangers(tmp_path, **certificates.server_keys()) as broker:
+        async with strangers(broker.port, STRANGER) as (stranger,):
+            keys = await shake_hands(stranger.reader, stranger.writer)
+            stranger.writer.write(keys.next(2000, request))
+            answers: list[Command] = []
+            while not answers:
+                answers = FrameDecoder(1 << 20).feed(keys.heard(await stranger.reader.read(1 << 16)))
+            assert answers[0].is_response
+            assert is_charged(broker, STRANGER)
+            assert not is_charged(broker, FRIEND)
 
 
 async def test_sends_and_pulls_cost_nothing(tmp_path: Path) -> None:
