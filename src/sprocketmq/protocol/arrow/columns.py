@@ -129,11 +129,16 @@ def _texts(name: str, data: Any, rows: Rows, plain: dict[int, bytes] | None, roo
 
 
 def _inflated(data: Any, rows: Rows, limit: int) -> dict[int, bytes] | None:
-    """The plain bodies of those rows whose bodies are compressed."""
-    plain = {}
+    """The plain bodies of those rows whose bodies are compressed; together no more than a column holds, for a few
+    kilobytes can be as many megabytes.
+    """
+    plain, total = {}, 0
     for row, begin, end, sys_flag in numbers.compressed_rows(rows, COMPRESSED):
         if (kind := compression_type(sys_flag)) is not None:
             plain[row] = decompress(bytes(data[begin:end]), kind, limit)
+            total += len(plain[row])
+            if total > numbers.MAX_COLUMN_BYTES:
+                raise ValueError(f"more than {numbers.MAX_COLUMN_BYTES} bytes in one column: take a shorter run")
     return plain or None
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import mmap
 import subprocess
 import sys
+import zlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,12 +12,13 @@ import pytest
 from tests.unit.protocol import golden
 
 from sprocketmq.errors import BodyError
+from sprocketmq.protocol.arrow import columns, numbers
 from sprocketmq.protocol.arrow.columns import COLUMNS, batch_of, decode_columns, schema
 from sprocketmq.protocol.arrow.rows import Wanted, rows_of_entries
 from sprocketmq.protocol.record.compression import decompress
 from sprocketmq.protocol.record.hashing import tags_code
 from sprocketmq.protocol.record.record import Record, decode_record, encode_record
-from sprocketmq.protocol.record.sysflag import compression_type
+from sprocketmq.protocol.record.sysflag import COMPRESSED, compression_type
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -191,6 +193,21 @@ def test_bodies_may_stay_compressed() -> None:
 def test_a_body_has_a_bound() -> None:
     with pytest.raises(BodyError, match="more than 1000"):
         decode_columns(RUN, columns=("body",), body_limit=1000)
+
+
+def test_and_so_have_the_bodies_of_a_batch_before_all_are_inflated(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = record(body=zlib.compress(bytes(1000)), sys_flag=COMPRESSED)
+    inflated: list[bytes] = []
+
+    def note(*arguments: Any) -> bytes:
+        inflated.append(decompress(*arguments))
+        return inflated[-1]
+
+    monkeypatch.setattr(columns, "decompress", note)
+    monkeypatch.setattr(numbers, "MAX_COLUMN_BYTES", 3000)
+    with pytest.raises(ValueError, match="take a shorter run"):
+        decode_columns(one * 100, columns=("body",))
+    assert len(inflated) == 4
 
 
 def test_times_beyond_the_range_stay_at_its_end() -> None:
