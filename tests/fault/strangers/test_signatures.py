@@ -12,7 +12,7 @@ import pytest
 from tests.fault.strangers.test_accounts import APP, REFUSED, ROOT, guarded, send, signed, told  # noqa: F401
 from tests.unit.broker.static_topic.test_accounts import give
 from tests.unit.broker.support import FakeClock, make_broker
-from tests.unit.remoting.wire import BarePeer
+from tests.unit.remoting.wire import BarePeer, until
 
 from sprocketmq.auth.authentication.users import UserStatus
 from sprocketmq.broker.broker import Broker
@@ -136,6 +136,58 @@ async def test_every_change_counts_from_the_next_request_on(guarded: Broker) -> 
         assert await codes(9, ("app", f"new-{round_}")) == {0}
         accounts.update_user("app", password=APP[1])
     peer.close()
+
+
+PULL = {
+    "consumerGroup": "myg", "topic": "my", "queueId": "0", "queueOffset": "1", "maxMsgNums": "32", "sysFlag": "6",
+    "commitOffset": "0", "suspendTimeoutMillis": "60000", "subVersion": "0", "subscription": "*",
+}  # fmt: skip
+POP = {
+    "consumerGroup": "myg", "topic": "my", "queueId": "0", "maxMsgNums": "32", "invisibleTime": "60000",
+    "pollTime": "60000", "bornTime": "0", "initMode": "1", "expType": "TAG", "exp": "*",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "fields"),
+    [(RequestCode.PULL_MESSAGE, PULL), (RequestCode.POP_MESSAGE, POP), (RequestCode.NOTIFICATION, POP)],
+    ids=["pull", "pop", "notification"],
+)
+async def test_whoever_waits_is_not_served_when_its_policies_are_gone(
+    guarded: Broker,  # noqa: F811
+    code: int,
+    fields: dict[str, str],
+) -> None:
+    waiting, other = await BarePeer.connect(guarded.port), await BarePeer.connect(guarded.port)
+
+    async def ask(peer: BarePeer, request: Command) -> Command | None:
+        await peer.write(request)
+        async with asyncio.timeout(PATIENCE):
+            return await peer.read()
+
+    sent = await ask(other, send("my"))
+    assert sent is not None
+    assert sent.code == 0
+    parked = fields | {"bornTime": str(guarded.clock.now_ms())}
+    if code != RequestCode.PULL_MESSAGE:  # what is there is taken first
+        taken = await ask(waiting, signed(RequestCode.POP_MESSAGE, {**parked, "pollTime": "0"}))
+        assert taken is not None
+        assert taken.code == 0
+    answered = asyncio.ensure_future(ask(waiting, signed(code, parked)))
+    await until(lambda: len(guarded.pulls.long_polls) + len(guarded.kinds.pops.polls) > 0)
+    guarded.access.accounts.delete_acl("app")
+    told = await answered
+    assert told is not None
+    assert not told.body
+    assert (told.ext_fields or {}).get("hasMsg", "false") == "false"
+    sent = await ask(other, send("my", ROOT))
+    assert sent is not None
+    assert sent.code == 0
+    again = await ask(waiting, signed(code, parked))
+    assert again is not None
+    assert again.code == REFUSED
+    waiting.close()
+    other.close()
 
 
 async def test_accounts_outlive_a_restart(tmp_path: Path) -> None:
