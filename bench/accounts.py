@@ -26,7 +26,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench.broker import CONF
-from bench.slices import Rounds, in_turns, keep_on_core, price
+from bench.slices import ENOUGH, Rounds, in_turns, keep_on_core, price
 from tests.peers.apache import ApacheBroker, ApacheNameServer
 from tests.peers.servers import Broker, NameServer
 from tests.peers.sprocket import SprocketBroker, SprocketNameServer
@@ -192,6 +192,8 @@ def main() -> None:
     for what in COUNTS if starts else ():
         for side in sides:
             report(side, what, [found[what] for found in starts])
+    if len(starts) < ENOUGH:
+        print(f"{len(starts)} starts: what is in brackets is their range, and no interval; it takes {ENOUGH}")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ from bench.tls import CONNECTIONS, WINDOW, connect, cpu_of
 
 #: How often an interval may miss the truth.
 MISSED = 0.05
+#: So many values have an interval: the range of five misses the truth more often.
+ENOUGH = 6
 
 
 class Estimate(NamedTuple):
