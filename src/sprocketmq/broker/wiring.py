@@ -69,7 +69,7 @@ class MessageKinds:
         self._roles = broker.roles
         self._files = broker.files
         self._followed = store.layout.config / "followed"
-        self._started = self._on_duty = False
+        self._started = self._is_loading = self._on_duty = False
         self._deliveries = deliveries = Deliveries(store, stats)
         answers = SafeAnswers(store, broker.acks)
         self.schedule = Schedule(store, delay_offsets_file(broker.files, store.layout.config), deliveries, clock)
@@ -154,18 +154,26 @@ class MessageKinds:
             self._files.remove(self._followed)
 
     def _begin_duties(self) -> None:
-        """What only a master does: deliver what rests, check transactions, give back what was popped."""
-        self._on_duty = True
-        self.schedule.start()
-        if self._settings.current.timer_wheel_enable:
-            self.timer.start()
-        self.popped.catch_up()
-        self.revive.load()
-        self.order.alarm.start()
-        self.order.load()
-        self.checks.start()
-        for job in self._jobs:
-            job.start()
+        """What only a master does: deliver what rests, check transactions, give back what was popped.
+
+        Who could not read all that is under way writes nothing of it down: what is not known would count as done.
+        """
+        self._is_loading = True
+        try:
+            self.schedule.start()
+            if self._settings.current.timer_wheel_enable:
+                self.timer.start()
+            self.popped.catch_up()
+            self.revive.load()
+            self.order.alarm.start()
+            self.order.load()
+            self.checks.start()
+            for job in self._jobs:
+                job.start()
+        except BaseException:
+            self._end_duties()
+            raise
+        self._is_loading, self._on_duty = False, True
 
     def _end_duties(self) -> None:
         """Another broker does all this from now on; what this one has not written down counts for nothing."""
@@ -208,7 +216,7 @@ class MessageKinds:
             return True
         self._started = False
         if not self._on_duty:
-            return save_all([self.schedule.saver.close, self.assignments.saver.close])
+            return save_all([self.schedule.saver.close, self.assignments.saver.close]) and not self._is_loading
         self._stop_alarms()
         self.halves.write_marks()
         self.schedule.stop()
