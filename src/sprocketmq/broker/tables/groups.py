@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -150,13 +150,13 @@ class GroupTable:
             hook()
 
     def _take(self) -> Callable[[], None]:
-        touched, self._touched = self._touched, {}
-        return partial(
-            self._write, touched, SubscriptionGroups(forbidden_table=self.forbidden, data_version=self.data_version)
-        )
+        self._text.note(self._touched)
+        self._touched = {}
+        rest = SubscriptionGroups(forbidden_table=self.forbidden, data_version=self.data_version)
+        return partial(self._write, rest)
 
-    def _write(self, touched: Iterable[str], rest: SubscriptionGroups) -> None:
-        self._file.write(self._text.text(self._file.encode(rest), touched))
+    def _write(self, rest: SubscriptionGroups) -> None:
+        self._file.write(self._text.text(self._file.encode(rest)))
 
 
 def _apply(table: dict[str, V], changes: Mapping[str, V | None]) -> None:

@@ -8,7 +8,7 @@ reset       set by an administrator: the next pull of that queue is sent there, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from sprocketmq.broker.tables.saver import Saver
@@ -192,15 +192,16 @@ class ConsumerOffsets:
             self.log_is_safe = safe
 
     def _take(self) -> Callable[[], None]:
-        changed, self._changed = self._changed, {}
+        self._text.note(self._changed)
+        self._changed = {}
         self.data_version = self.data_version.next(self._clock.now_ms())
-        return partial(self._write, changed, self.data_version, self.log_is_safe)
+        return partial(self._write, self.data_version, self.log_is_safe)
 
-    def _write(self, changed: Iterable[str], version: DataVersion, log_is_safe: Callable[[], object]) -> None:
+    def _write(self, version: DataVersion, log_is_safe: Callable[[], object]) -> None:
         """What a group has consumed may be on disk only when the log is, or a power cut leaves it ahead of its queue:
         the next messages that come there would be taken for consumed.
         """
-        text = self._text.text(self._file.encode(SavedOffsets(data_version=version)), changed)
+        text = self._text.text(self._file.encode(SavedOffsets(data_version=version)))
         log_is_safe()
         self._file.write(text)
 

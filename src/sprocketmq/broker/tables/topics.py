@@ -10,7 +10,7 @@ acknowledged when it is on disk (`unsaved`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -241,11 +241,12 @@ class TopicTable:
             self.configs[topic] = config
 
     def _take(self) -> Callable[[], None]:
-        touched, self._touched = self._touched, {}
-        return partial(self._write, touched, self.data_version)
+        self._text.note(self._touched)
+        self._touched = {}
+        return partial(self._write, self.data_version)
 
-    def _write(self, touched: Iterable[str], version: DataVersion) -> None:
-        self._file.write(self._text.text(self._file.encode(SavedTopics(data_version=version)), touched))
+    def _write(self, version: DataVersion) -> None:
+        self._file.write(self._text.text(self._file.encode(SavedTopics(data_version=version))))
 
 
 def system_topics(settings: Settings) -> list[TopicConfig]:

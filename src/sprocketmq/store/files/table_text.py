@@ -11,7 +11,7 @@ The table itself belongs to another thread: entries are looked up when they are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
@@ -37,26 +37,39 @@ class TableText(Generic[V]):
         self._begin = len(encode({})) - len(_END)
         self._pieces: list[_Piece] = []
         self._home: dict[str, _Piece] = {}
+        self._changes: list[Collection[str]] = []
 
-    def text(self, head: bytes, changed: Iterable[str]) -> bytes:
-        """The file: `head` is what it would be with an empty table, `changed` names what may have changed."""
-        for key in changed:
-            self._touch(key)
+    def note(self, changed: Collection[str]) -> None:
+        """These may have changed, and nobody changes the collection any more. By the owner of the table: what is noted
+        is in the next text that comes about, however many before it fail.
+        """
+        self._changes.append(changed)
+
+    def text(self, head: bytes) -> bytes:
+        """The file: `head` is what it would be with an empty table."""
+        changes = self._changes.copy()
+        for changed in changes:
+            for key in changed:
+                self._touch(key)
+        del self._changes[: len(changes)]
         texts = [text for piece in self._pieces if (text := self._text_of(piece))]
         if not texts:
             return head
         return b"".join((head[: -len(_END)], b"\n", b",\n".join(texts), b"\n\t", _END))
 
     def _touch(self, key: str) -> None:
-        piece = self._home.get(key)
+        """May be ended anywhere, and done again."""
+        piece, is_gone = self._home.get(key), self._find(key) is None
         if piece is None:
-            if self._find(key) is None:
+            if is_gone:
                 return
             piece = self._home[key] = self._roomy()
-            piece.keys[key] = None
-        elif self._find(key) is None:
-            del self._home[key], piece.keys[key]
         piece.text = None
+        if is_gone:
+            piece.keys.pop(key, None)
+            del self._home[key]
+        else:
+            piece.keys[key] = None
 
     def _roomy(self) -> _Piece:
         if not self._pieces or len(self._pieces[-1].keys) >= PIECE:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,7 +30,8 @@ class Counted:
         return FILE.encode(SavedOffsets(offset_table=entries))
 
     def whole(self, version: DataVersion, changed: set[str]) -> bytes:
-        return self.text.text(FILE.encode(SavedOffsets(data_version=version)), changed)
+        self.text.note(changed)
+        return self.text.text(FILE.encode(SavedOffsets(data_version=version)))
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 3), st.integers(-1, 99))), max_size=6))
@@ -61,3 +64,30 @@ def test_only_what_changed_is_encoded_again() -> None:
     counted.table["T5@G"][0] = 2
     assert b'"T5@G":{0:2' in counted.whole(DataVersion(), {"T5@G"})
     assert counted.encoded <= table_text.PIECE
+
+
+@pytest.mark.parametrize("end", range(12))
+def test_what_was_noted_for_a_text_that_failed_is_in_the_next(end: int) -> None:
+    """Wherever it failed: at a look into the table, or at the encoding."""
+    counted, calls = Counted(), count()
+    counted.table.update({key: {0: 1} for key in KEYS[:4]})
+    counted.whole(DataVersion(), set(KEYS[:4]))
+    del counted.table[KEYS[0]]
+    counted.table.update({key: {0: 2} for key in KEYS[3:]})
+
+    def fail_at(number: int) -> None:
+        if number == end:
+            raise MemoryError
+
+    def find(key: str) -> dict[int, int] | None:
+        fail_at(next(calls))
+        return counted.table.get(key)
+
+    def encode(entries: dict[str, dict[int, int]]) -> bytes:
+        fail_at(next(calls))
+        return FILE.encode(SavedOffsets(offset_table=entries))
+
+    counted.text._find, counted.text._encode = find, encode
+    with pytest.raises(MemoryError):
+        counted.whole(DataVersion(), {KEYS[0], *KEYS[3:]})
+    assert FILE.decode(counted.whole(DataVersion(), set())).offset_table == counted.table
