@@ -114,3 +114,5 @@ def _load_filters() -> None:
         compile_sql("TRUE")
     except FilterError as missing:
         events.warning("no SQL92 subscriptions", why=missing)
+    except Exception as error:  # noqa: BLE001 - the edge of the thread: nobody asks what became of it
+        events.error("SQL92 grammar not built", error)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import pytest
 from tests.unit.broker.conftest import StartBroker
 from tests.unit.broker.support import Caller, FakeClock
 
+from sprocketmq.broker import background_jobs
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.periodic import Periodic
 from sprocketmq.broker.system_topics.alarm import Alarm
@@ -74,3 +76,12 @@ async def test_an_alarm_that_fails_is_reported_and_rings_again(
         alarm.ring()
         assert len(calls) == 2, alarm.name
         alarm._ring = whole
+
+
+def test_a_grammar_that_cannot_be_built_is_reported(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody asks the thread what became of it."""
+    monkeypatch.setattr(background_jobs, "compile_sql", Mock(side_effect=Broken))
+    background_jobs._load_filters()
+    assert [record.getMessage() for record in caplog.records] == ["SQL92 grammar not built"]

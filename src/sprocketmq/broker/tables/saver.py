@@ -134,8 +134,11 @@ class Saver:
         job, self._job = self._job, None
         if job is not None:
             wait([job])
-            if job.exception() is None:
+            error = job.exception()
+            if error is None:
                 self._note_saved(self._job_changes)
+            else:  # whoever waits saves it again, and that may go well
+                events.error("table not saved", error, table=self.name)
 
     def _note_saved(self, changes: int) -> None:
         self._saved = changes

@@ -33,6 +33,7 @@ from sprocketmq.protocol.record.properties import (
 )
 from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.record import Record
+from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.transaction")
@@ -63,7 +64,7 @@ class OpenHalves:
         #: Where in the log the open ones are.
         self._places: dict[int, int] = {}
         self._marks: list[int] = []
-        self._writing = False
+        self._writing = self._refused = False
         self._ops: deque[tuple[int, int]] = deque()
         #: Where the last load began, while others are asked for a record that it could not read.
         self._held_progress: tuple[int, int] | None = None
@@ -153,6 +154,9 @@ class OpenHalves:
         )  # fmt: skip
         if result.ok:
             self._ops.append((result.queue_offset, max(halves)))
+        elif not self._refused:
+            events.warning("ended transactions not marked yet", status=PutStatus(result.status).name)
+        self._refused = not result.ok
         return result.ok
 
     # -- across restarts -----------------------------------------------------------------------------------------------

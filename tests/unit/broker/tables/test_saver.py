@@ -91,3 +91,14 @@ async def test_a_save_whose_end_nobody_would_hear_of_is_done_again(monkeypatch: 
         while saver.dirty:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0)
     assert len(saves) == 2
+
+
+async def test_a_save_that_failed_while_a_stop_waited_for_it_is_reported_and_done_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    jobs: list[Callable[[], object]] = [Mock(side_effect=OSError(5, "Input/output error")), lambda: None]
+    saver = Saver("table", lambda: jobs.pop(0))
+    saver.soon()
+    saver.close()
+    assert not saver.dirty
+    assert [record.getMessage() for record in caplog.records] == ["table not saved"]

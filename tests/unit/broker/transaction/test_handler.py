@@ -16,6 +16,7 @@ from sprocketmq.protocol.names import TRANSACTION_CHECK_MAX_TOPIC, TRANSACTION_H
 from sprocketmq.protocol.record.properties import decode_properties
 from sprocketmq.protocol.record.record import decode_record, encode_record
 from sprocketmq.remoting import Connection
+from sprocketmq.store.log.append import PutResult, PutStatus
 
 COMMIT, ROLLBACK, UNKNOWN = 8, 12, 0
 #: Of a record between hosts with IPv4 addresses.
@@ -274,6 +275,23 @@ async def test_a_commit_whose_mark_was_lost_is_not_delivered_again(
     assert not again.kinds.halves.open
     assert (await end(Caller(again), where, COMMIT)).code == ResponseCode.SUCCESS
     assert again.store.max_offset("T", 0) == 1
+
+
+async def test_a_mark_that_the_store_refuses_is_reported_once_and_written_later(
+    broker: Broker, caller: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    halves, where = broker.kinds.halves, await half(caller)
+    ended = halves.at(where["commitLogOffset"])
+    assert ended is not None
+    monkeypatch.setattr(broker.store, "put", lambda *_message: PutResult(PutStatus.CREATE_MAPPED_FILE_FAILED))
+    halves.end(ended)
+    halves.write_marks()
+    halves.write_marks()
+    assert [record.getMessage() for record in caplog.records] == ["ended transactions not marked yet"]
+    assert marks(broker) == []
+    monkeypatch.undo()
+    halves.write_marks()
+    assert marks(broker) == [b"0,"]
 
 
 async def test_a_new_master_knows_what_its_log_has_behind_what_may_be_read(
