@@ -114,9 +114,9 @@ async def finish_sink(world: World, memory: Memory, random: Random) -> None:
             return
 
 
-async def look(world: World) -> None:
+async def look(world: World, quiet_ms: int = QUIET_MS) -> None:
     """Wait until everything has come, then read every queue from its beginning and pop what is left."""
-    await world.rest(QUIET_MS)
+    await world.rest(quiet_ms)
     caller = world.caller()
     for again in range(3):
         taken = await world.until(pop(world, caller, f"look{again}"))
@@ -125,7 +125,7 @@ async def look(world: World) -> None:
                 await world.until(ack(world, caller, f"look{again}", record, extra))
             taken = await world.until(pop(world, caller, f"look{again}"))
         if again < 2:
-            await world.rest(QUIET_MS)
+            await world.rest(quiet_ms)
     await world.until(pop(world, caller, "look", final=True))
     for topic in (*TOPICS, f"%RETRY%{RETRY_GROUP}"):
         for queue in range(1 if topic.startswith("%") else QUEUES):

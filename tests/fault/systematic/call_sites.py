@@ -1,16 +1,15 @@
 """One exception at every call that a broker's background work makes: threads, jobs, alarms, timers of the loop.
 
     SPROCKETMQ_PURE=1 python -m tests.fault.systematic.call_sites [--modes SYNC_FLUSH,ASYNC_FLUSH] [--stride 1]
-                                                                  [--first 0] [--one-each] [--json FILE]
-                                                                  [--together 8] [--done FILE] [--seconds N]
+                                                                  [--first 0] [--one-each] [--together 24]
+                                                                  [--done FILE] [--seconds N] [--json FILE]
 
 The calls are found by running the script under a profile: each line of this project that calls something, by the task
 it does that for. What a client's request calls is no background work: it is answered. In another process the profile
-raises at the call. That must be said in the log; nothing that was acknowledged may be lost; and the task must go on, or
-the store must have stopped taking messages. Interpreted code alone can be looked into. --one-each takes one call of
-each task. --together raises at so many calls in one run of the script, at half of them where that shows something, and
-at fewer, down to one, where a call is not made. --done FILE names the calls that were tried, a line each: the next run
-with the file goes on behind them.
+raises at the call, for much is called once in the life of a process. That must be said in the log; nothing that was
+acknowledged may be lost; and the task must go on, or the store must have stopped taking messages. Interpreted code
+alone can be looked into. --one-each takes one call of each task, alone. `company.py` says how several are raised at in
+one run of the script; while a store takes no more messages, none is.
 """
 
 from __future__ import annotations
@@ -19,19 +18,20 @@ import argparse
 import asyncio
 import sys
 import threading
-import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import thread as pool
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
+from unittest.mock import patch
 
 from tests.fault.history.findings import Finding
 from tests.fault.systematic.alive import at_rest
-from tests.fault.systematic.program import keep, mute, options_of, perform
+from tests.fault.systematic.company import Company, new_result
+from tests.fault.systematic.forked import in_a_fork
+from tests.fault.systematic.program import options_of, perform
 from tests.fault.systematic.script import Play, signs
 
 import sprocketmq
@@ -101,13 +101,25 @@ def _task_of(frame: FrameType) -> str:
 
 @contextmanager
 def profiled(profile: Any) -> Iterator[None]:
+    """In every thread; one that has lost its profile by raising gets it back when it waits, or takes its next job."""
+
+    def again(work: Callable[..., Any]) -> Callable[..., Any]:
+        def profiled_work(*arguments: Any, **named: Any) -> Any:
+            sys.setprofile(threading.getprofile())
+            return work(*arguments, **named)
+
+        return profiled_work
+
     threading.setprofile(profile)
     sys.setprofile(profile)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
+    with ExitStack() as patches:
+        for owner, method in ((threading.Condition, "wait"), (pool._WorkItem, "run")):
+            patches.enter_context(patch.object(owner, method, again(getattr(owner, method))))
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
 
 
 async def sites(mode: str) -> list[Site]:
@@ -127,13 +139,25 @@ async def sites(mode: str) -> list[Site]:
 
 async def inject(mode: str, chosen: Sequence[Site], ending: str) -> tuple[list[Site], list[Finding]]:
     """Raise once at each of the calls: which of them were made, and what went wrong then."""
-    play = Play(mode, ending)
+    play = Play(mode, ending, company=len(chosen) > 1)
     play.before_end = lambda: problems.extend(at_rest(play.world.broker))
     problems: list[str] = []
     met: list[Site] = []
     left = set(chosen)
-    places = {(SOURCE + site.caller, site.line) for site in chosen}
     loop, home = asyncio.get_running_loop(), threading.get_ident()
+    of_file: dict[str, set[int]] = {}
+    for site in chosen:
+        of_file.setdefault(SOURCE + site.caller, set()).add(site.line)
+    lines_of: dict[int, tuple[CodeType, frozenset[int]]] = {}
+
+    def lines_in(code: CodeType) -> frozenset[int]:
+        """Of the chosen ones; the code is kept, so that no other has its id."""
+        known = lines_of.get(id(code))
+        if known is None:
+            chosen_here = of_file.get(code.co_filename, set())
+            own = {line for _start, _end, line in code.co_lines() if line} if chosen_here else set()
+            known = lines_of[id(code)] = code, frozenset(chosen_here & own)
+        return known[1]
 
     def throw(frame: FrameType, event: str, argument: Any) -> None:
         if event == "c_call":
@@ -142,21 +166,26 @@ async def inject(mode: str, chosen: Sequence[Site], ending: str) -> tuple[list[S
             caller = frame.f_back
         else:
             return
-        if caller is None or (caller.f_code.co_filename, caller.f_lineno) not in places:
+        if caller is None:
+            return
+        lines = lines_in(caller.f_code)
+        if not lines or caller.f_lineno not in lines:
             return
         site = site_of(frame, event, argument)
-        if site not in left:
+        if site not in left or (met and play.has_failed):
             return
         left.discard(site)
         met.append(site)
         play.met_fault(str(site))
-        if left and threading.get_ident() == home:
+        if not left:
+            threading.setprofile(None)
+            loop.call_soon_threadsafe(sys.setprofile, None)
+        elif threading.get_ident() == home:
             loop.call_soon(sys.setprofile, throw)  # a profile that raises is taken from its thread
         raise Injected(str(site))
 
     with signs() as seen, profiled(throw):
         findings = await play.perform(lambda _play: None)
-        left.clear()
     findings += [Finding("asleep", problem) for problem in problems]
     told = "\n".join(line for line in seen.lines if "Injected" in line)
     findings += [Finding("silent", str(site)) for site in met if str(site) not in told]
@@ -165,79 +194,36 @@ async def inject(mode: str, chosen: Sequence[Site], ending: str) -> tuple[list[S
 
 def main() -> None:
     parser = options_of("call_sites", __doc__)
-    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--one-each", action="store_true")
-    parser.add_argument("--together", type=int, default=1)
-    parser.add_argument("--done", type=Path)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
     perform(run, parser)
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "stride": options.stride, "sites": {}, "tried": 0, "raised": 0, "seconds": 0.0, "findings": []
-    }  # fmt: skip
-    done = set(options.done.read_text().splitlines()) if options.done and options.done.exists() else set()
-    began = time.monotonic()
+    result = new_result(options)
     for mode in options.modes.split(","):
-        found = asyncio.run(sites(mode))
-        result["sites"][mode] = len(found)
+        found = in_a_fork(lambda mode=mode: asyncio.run(sites(mode)))  # type: ignore[misc]
+        result["places"][mode] = len(found)
         chosen = _one_each(found) if options.one_each else found[options.first :: options.stride]
-        todo = [site for site in chosen if f"{mode} {site}" not in done]
-        together = options.together
-        while todo and time.monotonic() - began <= options.seconds:
-            unmet = _raise_at(mode, todo, together, options, result, began)
-            # A call that another fault kept from being made is tried with others, then with fewer, and alone.
-            together = together if 2 * len(unmet) < len(todo) else max(1, together // 2)
-            todo = unmet
+        company = Company[Raised](_raised_at, options, result)
+        company.go_through([Raised(mode, site) for site in chosen], 1 if options.one_each else options.together)
     return result
 
 
-def _raise_at(
-    mode: str, todo: list[Site], together: int, options: argparse.Namespace, result: dict[str, Any], began: float
-) -> list[Site]:
-    """At so many calls in each run of the script; those that were not made."""
-    unmet: list[Site] = []
-    runs = -(-len(todo) // together)
-    for number in range(runs):
-        if time.monotonic() - began > options.seconds:
-            break
-        some = todo[number::runs]  # from everywhere, so that they are in each other's way but little
-        tried = _tried(mode, some, ("power", "stop")[number % 2], result)
-        if together == 1:
-            tried = some  # a call that is not made by itself is not made
-        unmet += [site for site in some if site not in tried]
-        result["tried"] += len(tried)
-        result["seconds"] = round(time.monotonic() - began, 1)
-        keep(result, options.json)
-        if options.done:
-            with options.done.open("a") as file:
-                file.writelines(f"{mode} {site}\n" for site in tried)
-    return unmet
+@dataclass(frozen=True)
+class Raised:
+    """A call that is raised at in a flush mode."""
+
+    mode: str
+    site: Site
+
+    def __str__(self) -> str:
+        return f"{self.mode} {self.site}"
 
 
-def _tried(mode: str, some: Sequence[Site], ending: str, result: dict[str, Any]) -> list[Site]:
-    """Those that were made. Of several that break a promise together, each half is tried again, down to the one."""
-    met, findings = _in_a_process(mode, some, ending)
-    if findings and len(some) > 1:
-        halves = some[: len(some) // 2], some[len(some) // 2 :]
-        return [site for half in halves for site in _tried(mode, half, ending, result)]
-    result["raised"] += len(met)
-    result["findings"] += [f"{mode}, {some[0]}: {finding}" for finding in findings][:5]
-    return met
-
-
-def _in_a_process(mode: str, some: Sequence[Site], ending: str) -> tuple[list[Site], list[Finding]]:
-    """Of its own: much is called once in the life of a process, and then kept. What ends the script is a finding."""
-    with ProcessPoolExecutor(1, get_context("spawn"), mute) as pool:
-        try:
-            return pool.submit(_injected, mode, some, ending).result()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it came of the fault
-            return list(some), [Finding("ended", repr(error))]
-
-
-def _injected(mode: str, some: Sequence[Site], ending: str) -> tuple[list[Site], list[Finding]]:
-    return asyncio.run(inject(mode, some, ending))
+def _raised_at(some: Sequence[Raised], number: int) -> tuple[list[Raised], list[Finding]]:
+    mode, ending = some[0].mode, ("power", "stop")[number % 2]
+    met, findings = in_a_fork(lambda: asyncio.run(inject(mode, [one.site for one in some], ending)))
+    return [Raised(mode, site) for site in met], findings
 
 
 def _one_each(found: list[Site]) -> list[Site]:

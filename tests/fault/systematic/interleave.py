@@ -20,7 +20,7 @@ PATIENCE = 60.0
 #: Where fields are that threads share; what else they call is one step.
 _OURS = (
     "sprocketmq.store.log", "sprocketmq.store.queue", "sprocketmq.store.store", "sprocketmq.broker",
-    "tests.fault.systematic.planted_races",
+    "sprocketmq.store.files.table_text", "tests.fault.systematic.planted_races",
 )  # fmt: skip
 
 Job = Callable[[], object]

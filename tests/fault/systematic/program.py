@@ -19,6 +19,10 @@ def options_of(name: str, doc: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--stride", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--together", type=int, default=24)
+    parser.add_argument("--done", type=Path)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--json", type=Path)
     return parser
 

@@ -19,8 +19,9 @@ from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.store.config import FlushDiskType
-from sprocketmq.store.files.config_files import consumer_offsets_file
+from sprocketmq.store.files.config_files import SavedOffsets, consumer_offsets_file
 from sprocketmq.store.files.pages import PAGE
+from sprocketmq.store.files.table_text import TableText
 from sprocketmq.store.store import MessageStore
 
 #: Entries of a queue that are one short of being worth a sync.
@@ -215,3 +216,102 @@ def the_log_is_flushed_while_acknowledgements_are_given() -> tuple[Job, Job, Job
         store.abandon()
 
     return store.flusher.flush, progress, check
+
+
+@race
+def a_topic_is_deleted_while_queues_are_flushed() -> tuple[Job, Job, Job]:
+    """The flush meets files that go under its hands; whose queues stay is safe all the same."""
+    disk = SimDisk()
+    store, _clock = _store(disk, flush_disk_type=FlushDiskType.ASYNC_FLUSH, message_index_enable=False)
+    for topic in ("Alpha", "Beta"):
+        cursor = store.queues.open_cursor(topic, 0)
+        for number in range(50):  # a file has forty
+            cursor.put(number * 100, 100, 0)
+    kept = store.queues.find("Beta", 0)
+    assert kept is not None
+
+    def check() -> None:
+        store.queues.flush(0)
+        assert store.queues.find("Alpha", 0) is None
+        assert kept.unflushed_bytes == 0
+        left = [path for path in disk.names if path.parent == kept.folder]
+        assert left
+        assert all(disk.names[path].dirty() == [] for path in left)
+        store.abandon()
+
+    return lambda: store.queues.flush(0), lambda: store.queues.forget("Alpha"), check
+
+
+@race
+def an_index_file_is_full_while_the_checkpoint_is_written() -> tuple[Job, Job, Job]:
+    """Each is synced before the checkpoint vouches for it, and none is forgotten."""
+    disk, ledger = SimDisk(), Ledger()
+    store, _clock = _store(disk, flush_disk_type=FlushDiskType.ASYNC_FLUSH, max_index_num=4)
+    writer, index = store.checkpoints, store.index
+    assert index is not None
+    while len(index.names) < 2 or index.cursor.count < index.cursor.limit:
+        ledger.put(store)
+    ledger.flush(store)
+    assert len(writer._full_indexes) == 1
+
+    def check() -> None:
+        assert len(index.names) == 3, "no file was begun"
+        ledger.flush(store)
+        writer.write()
+        assert writer._full_indexes == [], "an index file waits for ever"
+        for name in index.names[:-1]:
+            assert disk.names[index.path_of(name)].dirty() == [], f"{name} is vouched for, and not on disk"
+        store.abandon()
+
+    return writer._flush_indexes, index.make_room, check
+
+
+@race
+def the_log_grows_while_the_flush_thread_takes_its_waking() -> tuple[Job, Job, Job]:
+    """Whoever has asked for a flush gets it: by the turn that is under way, or by another one."""
+    disk, ledger = SimDisk(), Ledger()
+    store, _clock = _store(disk, message_index_enable=False)
+    flusher = store.flusher
+    ledger.put(store)
+    flusher.wake()
+    turns = iter((False, False, True, True, True))
+
+    def turn() -> None:
+        with (
+            patch.object(flusher._stopping, "is_set", lambda: next(turns)),
+            patch.object(flusher._wake, "wait", lambda _pause: True),
+        ):
+            flusher._flush_until_stopped()
+
+    def grow() -> None:
+        ledger.put(store)
+        flusher.wake()
+
+    def check() -> None:
+        due = store.flushed_offset < store.log.max_offset
+        assert flusher._wake.is_set() or not due, "nobody flushes what is written"
+        grow()
+        assert flusher._wake.is_set(), "nobody flushes what comes next"
+        store.abandon()
+
+    return turn, grow, check
+
+
+@race
+def a_table_changes_while_its_text_is_made() -> tuple[Job, Job, Job]:
+    """Of topics, groups and offsets alike."""
+    table: dict[str, dict[int, int]] = {f"T{number}@G": {0: 1} for number in range(4)}
+    file = consumer_offsets_file(SimDisk(), SimDisk().root / "config")
+    text: TableText[dict[int, int]] = TableText(lambda rows: file.encode(SavedOffsets(offset_table=rows)), table.get)
+    head = file.encode(SavedOffsets())
+    text.note(tuple(table))
+
+    def change() -> None:
+        table["New@G"] = {0: 5}
+        del table["T0@G"]
+        text.note(("New@G", "T0@G"))
+
+    def check() -> None:
+        assert file.decode(text.text(head)).offset_table == table
+
+    return lambda: text.text(head), change, check

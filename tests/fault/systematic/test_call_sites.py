@@ -24,8 +24,8 @@ def test_no_exception_of_a_background_task_is_silent_or_loses_anything(mode: str
     )
     result = json.loads(done.stdout)
     assert result["findings"] == []
-    assert result["sites"][mode] > 1000
-    assert result["raised"] >= 10
+    assert result["places"][mode] > 1000
+    assert result["met"] >= 10
     assert done.returncode == 0
 
 
