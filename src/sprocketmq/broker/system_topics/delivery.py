@@ -57,6 +57,7 @@ class Deliveries:
     def __init__(self, store: MessageStore, stats: Stats) -> None:
         self._store = store
         self._stats = stats
+        self._refused = False
         self._doubtful_below = 0 if store.report.clean else store.report.end_offset
 
     def doubt_all(self) -> None:
@@ -92,6 +93,9 @@ class Deliveries:
             self._stats.put(home.topic, home.queue_id, 1, result.size)
             if home.topic != TIMER_TOPIC:  # a long delay is laid down again for the next part of its way
                 self._stats.special.rested(home.topic, self._store.clock.now_ms() - record.born_timestamp)
+        elif not self._refused:
+            events.warning("message not delivered yet", topic=home.topic, status=PutStatus(result.status).name)
+        self._refused = not result.ok
         return result.ok or result.status in HOPELESS
 
 

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.system_topics.delivery import Home, home_of, message_of, redirect
 from sprocketmq.protocol.record.record import Record
+from sprocketmq.store.log.append import PutResult, PutStatus
 
 
 def test_a_message_finds_home_from_where_it_rested() -> None:
@@ -32,3 +34,17 @@ def test_a_record_becomes_a_message_with_all_that_its_sender_gave() -> None:
     message = message_of(record, Home("T", 3))
     assert (message.topic, message.queue_id, message.flag, message.sys_flag) == ("T", 3, 5, 1)
     assert (message.born_timestamp, message.reconsume_times, message.properties) == (9, 2, {"TAGS": "A"})
+
+
+async def test_a_message_that_the_store_refuses_is_reported_once(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is tried again and again, by a delay, a timer or a revival."""
+    deliveries = broker.kinds.schedule._deliveries
+    record = Record(topic="resting", body=b"x", born_timestamp=1, born_host=bytes(8))
+    with monkeypatch.context() as full:
+        refused = PutResult(PutStatus.CREATE_MAPPED_FILE_FAILED)
+        full.setattr(BrokerMessage, "put_to", lambda _message, _store: refused)
+        assert [deliveries.deliver(record, Home("T", 0), {}) for _ in range(2)] == [False, False]
+    assert [line.getMessage() for line in caplog.records] == ["message not delivered yet"]
+    assert deliveries.deliver(record, Home("T", 0), {})
