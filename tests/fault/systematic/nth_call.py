@@ -140,6 +140,8 @@ def _silent(play: Play, seen: Signs, lines_before: Sequence[int]) -> set[int]:
     for number, fault in enumerate(faults):
         following = faults[number + 1].begun if number + 1 < len(faults) else sys.maxsize
         lines = slice(lines_before[number], lines_before[number + 1] if number + 1 < len(faults) else None)
+        if fault["what"].startswith("remove "):
+            continue  # a file that stays when its topic is deleted: the note of the deletion hides it
         if not seen.lines[lines] and not any(fault.begun < call.ended and call.begun < following for call in told):
             found.add(number)
     return found
