@@ -66,8 +66,8 @@ def counts_names_when_done(self: ConsumeQueue) -> None:
 def lists_again_what_is_left(self: CheckpointWriter) -> None:
     """A file that is full between the two is in neither list."""
     assert self._index is not None
-    listed, safe = self._full_indexes.copy(), self._flusher.flushed_timestamp
-    ready = [one for one in listed if one[1] <= safe]
+    listed, safe = self._full_indexes.copy(), self._flusher.flushed_offset
+    ready = [one for one in listed if one[1].end_offset < safe]
     self._sync_indexes(self._index, ready)
     self._full_indexes = listed[len(ready) :]
 
