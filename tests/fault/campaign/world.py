@@ -50,7 +50,7 @@ SETTINGS = {
 
 #: The timers' files as small as the others; RocketMQ's are 38 and 100 MiB, which a disk in memory would copy each time.
 SMALL_TIMERS: dict[str, dict[str, Any]] = {
-    "timer": {"SLOTS": 4096},
+    "wheeled_timers": {"SLOTS": 4096},
     "timer_files": {
         "TimerWheel": partial(TimerWheel, slots=4096),
         "TimerLog": partial(TimerLog, file_size=52 * 200),
