@@ -148,6 +148,14 @@ def _check_checkpoint(view: StoreView, newest: int) -> Iterator[Finding]:
             yield Finding("checkpoint", 8 * number, f"{name} {time} is no time")
         elif time > newest:
             yield Finding("checkpoint", 8 * number, f"{name} {time} is newer than the newest record, {newest}")
-    flushed = view.stored_checkpoint.flushed_offset
-    if flushed is not None and flushed > view.log_end:
-        yield Finding("checkpoint", PLACES_AT, f"the log was safe up to {flushed}, and ends at {view.log_end}")
+    flushed, end = view.stored_checkpoint.flushed_offset, _written_end(view)
+    if flushed is not None and flushed > end:
+        yield Finding("checkpoint", PLACES_AT, f"the log was safe up to {flushed}, and ends at {end}")
+
+
+def _written_end(view: StoreView) -> int:
+    """Where the next message goes: behind the last one, and behind the blank that fills its file."""
+    file = view.log.file_at(view.log_end)
+    if file is not None and is_blank(view.log.read(view.log_end, BLANK_BYTES)):
+        return file.end
+    return view.log_end
