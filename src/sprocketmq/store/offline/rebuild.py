@@ -249,8 +249,11 @@ class Rebuild:
 
     def _vouch_for_index(self) -> None:
         """After a crash a broker drops index files newer than the checkpoint says; the full ones are on disk now."""
-        checkpoint = self.view.stored_checkpoint
-        noted = (checkpoint.index_msg_timestamp, checkpoint.index_offset)
-        if self._full_until != noted and self._files.exists(self._layout.checkpoint):
-            checkpoint.index_msg_timestamp, checkpoint.index_offset = self._full_until
+        checkpoint, (time, offset) = self.view.stored_checkpoint, self._full_until
+        is_news = time > checkpoint.index_msg_timestamp
+        if checkpoint.index_offset is not None:  # RocketMQ notes no places, and its checkpoint stays as it is
+            is_news = (time, offset) != (checkpoint.index_msg_timestamp, checkpoint.index_offset)
+            checkpoint.index_offset = offset
+        if is_news and self._files.exists(self._layout.checkpoint):
+            checkpoint.index_msg_timestamp = time
             replace_file(self._layout.checkpoint, checkpoint.encode(), self._files)
