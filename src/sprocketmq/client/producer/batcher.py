@@ -98,7 +98,7 @@ class Batcher:
         self._closed = False  # nothing is taken any more, but what was taken goes out
 
     def __del__(self) -> None:
-        if self._count:  # the program's loop has ended, and with it all that would have sent them
+        if self._count and not self._closed:  # the program's loop has ended, and with it all that would have sent them
             log.error(
                 "%d submitted messages were lost: the event loop ended before the producer was stopped; "
                 "use `async with`, or `await producer.stop()`", self._count,
