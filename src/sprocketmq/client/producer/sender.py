@@ -22,7 +22,7 @@ from sprocketmq.client.cluster.route import Route
 from sprocketmq.client.errors import ClientError, Refused, TimedOut, Unreachable
 from sprocketmq.client.message import SendReceipt
 from sprocketmq.client.producer.broker_latency import LatencyFaults
-from sprocketmq.client.producer.elections import PAUSE_S, may_elect
+from sprocketmq.client.producer.failover import PAUSE_S, may_elect
 from sprocketmq.client.producer.in_flight import InFlight
 from sprocketmq.client.producer.queue_routes import QueueRoute, QueueRoutes, in_turn
 from sprocketmq.client.producer.send_answer import receipt_of
