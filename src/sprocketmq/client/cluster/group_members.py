@@ -27,9 +27,8 @@ async def group_members(instance: ClientInstance, group: str, route: Route) -> t
 
 
 async def _ask(instance: ClientInstance, group: str, route: Route) -> tuple[str, ...]:
-    """Each id once. Apache's brokers name a client once for each of its connections, and a heartbeat that they come to
-    after its connection has ended keeps that one among them for two minutes: the client would leave half of its queues
-    to itself.
+    """Each id once: Apache's brokers name a client for each connection that they know of, and one that finds itself
+    twice would leave half of its queues to itself.
     """
     last: ClientError = NoRoute(route.topic)
     header = GetConsumerListByGroupRequestHeader(consumer_group=group)
