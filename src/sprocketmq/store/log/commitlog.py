@@ -7,6 +7,7 @@ private memory and copied to the file by `commit`; readers then see what is comm
 
 from __future__ import annotations
 
+import logging
 import mmap
 from bisect import bisect_right
 from pathlib import Path
@@ -21,6 +22,8 @@ from sprocketmq.store.files.page_cache import is_in_memory, read_ahead, read_sin
 from sprocketmq.store.files.pages import PAGE, clear_file, page_end, space_error
 from sprocketmq.store.log.append import Appender
 
+_log = logging.getLogger("sprocketmq.store.log")
+
 _STEP = 4 << 20  # after a crash so much behind the end may have to be searched for records
 _READY = 256 << 10  # so much is zeroed at a time while a message waits
 
@@ -28,7 +31,9 @@ _READY = 256 << 10  # so much is zeroed at a time while a message waits
 class LogSegment:
     """A log file that is written, or was and is not flushed yet."""
 
-    __slots__ = ("allocated", "base", "buffer", "committed", "end", "file", "is_new", "ready", "synced", "view")
+    __slots__ = (
+        "allocated", "base", "buffer", "committed", "end", "file", "is_new", "is_short", "ready", "synced", "view"
+    )  # fmt: skip
 
     def __init__(self, base: int, file: File, is_new: bool) -> None:
         self.base = base
@@ -41,6 +46,7 @@ class LogSegment:
         self.synced = 0
         self.end = file.size  # of what is written, once the next file has begun
         self.is_new = is_new
+        self.is_short = False  # of disk: it was said that its blocks come page by page
 
 
 class CommitLog:
@@ -225,9 +231,13 @@ class CommitLog:
         try:
             wanted = min(self.file_size, max(end, start + _STEP))
             segment.file.allocate(start, wanted)
-        except OSError:
+        except OSError as error:
             wanted = min(self.file_size, page_end(end))  # the last blocks of a full disk still count
             segment.file.allocate(start, wanted)
+            if not segment.is_short:
+                segment.is_short = True
+                path, why = self.path_of(segment.base), error.strerror or error
+                _log.warning("%s: no %d bytes ahead of the log, so page by page: %s", path, _STEP, why)
         segment.allocated = wanted
 
     def _make_ready(self, segment: LogSegment, end: int) -> None:

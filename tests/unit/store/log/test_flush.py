@@ -11,6 +11,7 @@ from tests.unit.store.support import START_MS, FakeClock, bodies, open_store, pu
 from sprocketmq.errors import FlushFailed, StoreError, StoreFull
 from sprocketmq.store.config import FlushDiskType
 from sprocketmq.store.files.files import Disk, DiskFile
+from sprocketmq.store.files.pages import PAGE
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.queue.format import ENTRY_SIZE
 from sprocketmq.store.store import MessageStore
@@ -213,6 +214,28 @@ def test_a_transient_buffer_keeps_what_came_before_its_first_commit_and_its_seco
     again = open_store(tmp_path, mapped_file_size_commit_log=16 << 20)
     assert bodies(again) == sent
     again.close()
+
+
+def test_the_last_blocks_of_a_full_disk_are_taken_page_by_page_and_an_operator_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    allocate, taken = DiskFile.allocate, list[int]()
+
+    def allocate_little(file: DiskFile, start: int, end: int) -> None:
+        if end - start > 4 * PAGE:
+            raise OSError(errno.ENOSPC, "made to fail")
+        if file.path == store.log.path_of(0):
+            taken.append(end - start)
+        allocate(file, start, end)
+
+    store = open_store(tmp_path, mapped_file_size_commit_log=16 << 20)
+    monkeypatch.setattr(DiskFile, "allocate", allocate_little)
+    assert all(put(store, body=bytes(5000)).ok for _ in range(3))
+    assert taken == [2 * PAGE, PAGE, PAGE]
+    told = [line for line in caplog.messages if "page by page" in line]
+    assert told == [f"{store.log.path_of(0)}: no 4194304 bytes ahead of the log, so page by page: made to fail"]
+    monkeypatch.undo()
+    store.close()
 
 
 def test_what_was_only_in_the_transient_buffer_is_gone_with_the_process(tmp_path: Path) -> None:
