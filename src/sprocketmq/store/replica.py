@@ -8,7 +8,6 @@ when the connection is.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 from sprocketmq.errors import FrameError, StoreError, StoreFull
@@ -22,7 +21,6 @@ from sprocketmq.store.log_truncation import LogTruncation, is_blank, place_end
 from sprocketmq.store.recovery.quarantine import Quarantined
 from sprocketmq.store.store import MessageStore
 
-_log = logging.getLogger("sprocketmq.store.replica")
 #: A record that claims more than this, and more than twice what this store takes, is not waited for.
 _MAX_RECORD_BYTES = 16 << 20
 
@@ -169,8 +167,7 @@ class Replica:
         try:
             store.dispatch_ready()
         except StoreError as error:
-            _log.error("replicated messages are not dispatched: %s", error)
-            store.dispatch_failed()
+            store.dispatch_failed(error)
             self._stalled_at = store.dispatcher.dispatched_offset
 
     # -- reading, for the slaves of this one

@@ -239,9 +239,9 @@ class MessageStore:
         self.readable.go_on()
         self.log.make_room(size)
 
-    def dispatch_failed(self) -> None:
-        """Called by the appender or the owner: what is safe in the log is dispatched when there is space again."""
-        self.readable.stall()
+    def dispatch_failed(self, error: Exception) -> None:
+        """Called by the appender or the owner: what is safe in the log is dispatched when that works again."""
+        self.readable.stall(error)
 
     def dispatch_ready(self) -> None:
         """Dispatch what became readable since the last time; the owner's thread calls it. Raises StoreFull."""

@@ -28,12 +28,9 @@ from sprocketmq.broker.periodic import Periodic
 from sprocketmq.broker.send.waiting_answers import WaitingAnswers
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.codes import ResponseCode
-from sprocketmq.logs import Events
 from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import Connection
 from sprocketmq.store.store import MessageStore
-
-events = Events("sprocketmq.broker.send")
 
 _SCAN_SECONDS = 0.2
 
@@ -184,8 +181,7 @@ class Acks:
         try:
             self._store.dispatch_ready()
         except Exception as error:  # noqa: BLE001 - the edge of the loop: whatever it is, those who wait are answered
-            events.error("messages not dispatched", error, dispatched=self._store.dispatcher.dispatched_offset)
-            self._store.dispatch_failed()
+            self._store.dispatch_failed(error)
 
     def _fail_all(self) -> None:
         reason = str(self._store.failure)

@@ -97,8 +97,8 @@ class LogOwner(Protocol):
         """Allocate more of the last file, or close it with a blank and begin the next. Raises StoreFull."""
         ...
 
-    def dispatch_failed(self) -> None:
-        """A record is in the log but could not be dispatched for want of space."""
+    def dispatch_failed(self, error: Exception) -> None:
+        """A record is in the log but could not be dispatched, for want of space say."""
         ...
 
     def fail(self, failure: FlushFailed) -> None:
@@ -276,8 +276,8 @@ class Appender:
             self.dispatcher.dispatched_offset = self.wrote_offset
         except FlushFailed as error:
             self.owner.fail(error)
-        except StoreError:
-            self.owner.dispatch_failed()
+        except StoreError as error:
+            self.owner.dispatch_failed(error)
 
     def see_written(self) -> None:
         """Nothing is dispatched, and nobody answered, on top of bytes that went nowhere."""

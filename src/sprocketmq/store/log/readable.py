@@ -7,6 +7,7 @@ SYNC_FLUSH, with a transient buffer, and where replicas confirm, what may be rea
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from sprocketmq.errors import FlushFailed, StoreError
@@ -16,6 +17,8 @@ from sprocketmq.store.dispatch.dispatch import Dispatcher
 from sprocketmq.store.log.append import Appender
 from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.log.flush import LogFlusher
+
+_log = logging.getLogger("sprocketmq.store.dispatch")
 
 
 def written_is_safe(config: StoreConfig) -> bool:
@@ -62,8 +65,11 @@ class ReadableLog:
 
     # -- dispatch
 
-    def stall(self) -> None:
-        """What is safe in the log is dispatched when there is space again; the appender asks before it goes on."""
+    def stall(self, error: Exception) -> None:
+        """What is safe in the log is dispatched when that works again; the appender asks before it goes on."""
+        if not self._stalled:
+            at = self._dispatcher.dispatched_offset
+            _log.error("messages not dispatched from log offset %d on: %s", at, error, exc_info=error)
         self._stalled = True
         self._appender.inline = False
         self._appender.hold()
@@ -81,6 +87,7 @@ class ReadableLog:
                 break
         if self._stalled:
             self._stalled = False
+            _log.info("all messages dispatched again, up to log offset %d", self._dispatcher.dispatched_offset)
             self._appender.inline = self._dispatches_inline
 
     def _dispatch_file(self, readable: int) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import threading
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,31 @@ def test_a_full_disk_refuses_messages_and_serves_the_others(tmp_path: Path, plac
     store = open_store(tmp_path)
     assert store.report.clean
     assert len(bodies(store)) == accepted + 1
+    store.close()
+
+
+def test_an_acknowledged_message_that_is_not_dispatched_at_once_is_told_of_and_comes_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk = BrokenDisk()
+    store = open_store(tmp_path, files=disk)
+    disk.faults["create", "index"] = errno.EIO
+    with caplog.at_level(logging.INFO):
+        assert put(store, KEYS="k").ok
+        assert put(store, KEYS="k").status == PutStatus.SERVICE_NOT_AVAILABLE
+        for _ in range(2):
+            with pytest.raises(StoreError, match="made to fail"):
+                store.dispatch_ready()
+        disk.faults.clear()
+        store.dispatch_ready()
+    end = store.log.max_offset
+    assert store.index is not None
+    assert (store.max_offset("T", 0), list(store.index.search("T", "k", 0, START_MS * 2))) == (1, [0])
+    assert [line.split(":")[0] for line in caplog.messages] == [
+        "messages not dispatched from log offset 0 on",
+        f"all messages dispatched again, up to log offset {end}",
+    ]
+    assert put(store, KEYS="k").ok
     store.close()
 
 
