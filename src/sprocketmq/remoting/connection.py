@@ -311,9 +311,9 @@ class Connection(Traffic, asyncio.Protocol):
         self.closed = True
         self.abort(reason)
 
-    def _overdue(self, started: float) -> None:
+    def _overdue(self, started: float, timeout: float) -> None:
         """A call that was made at `started` has had no answer in time."""
-        if self.last_active <= started and self._loop.time() - started >= _PATIENCE_S:
+        if self.last_active <= started and timeout >= _PATIENCE_S:
             self.give_up("a request had no answer, and nothing else came")
 
     def stop_reading(self) -> None:

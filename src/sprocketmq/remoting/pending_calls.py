@@ -2,8 +2,8 @@
 """Requests of ours that wait for their responses, by opaque.
 
 One timer serves them all. It is set to the earliest deadline; when it rings, what is overdue fails and the timer
-moves on. So a call that is answered in time costs no timer of its own. `on_overdue` hears of it before the callers do,
-with the time at which the oldest overdue call was made: its owner can tell a slow peer from a dead connection.
+moves on. So a call that is answered in time costs no timer of its own. `on_overdue` hears of each before its caller
+does: when it was made, and how long it was given. So its owner can tell a slow peer from a dead connection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class PendingCalls:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.peer = UNKNOWN_PEER
-        self.on_overdue: Callable[[float], None] | None = None
+        self.on_overdue: Callable[[float, float], None] | None = None
         self._loop = loop
         self._opaque = 0
         #: Tuples, for a call is made and forgotten with each request: one costs less than an object of a class.
@@ -85,10 +85,10 @@ class PendingCalls:
                 del self._calls[opaque]
             elif deadline <= now:
                 del self._calls[opaque]
-                overdue.append((future, started))
-        if overdue and self.on_overdue is not None:
-            self.on_overdue(min(started for _, started in overdue))
-        for future, _ in overdue:
+                overdue.append((future, started, deadline - started))
+        for future, started, timeout in overdue:
+            if self.on_overdue is not None:
+                self.on_overdue(started, timeout)
             future.set_exception(RequestTimeout(f"no answer from {self.peer} in time"))
         if self._calls:
             self._ring_at(min(deadline for _, deadline, _, _ in self._calls.values()))
