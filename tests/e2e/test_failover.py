@@ -67,39 +67,41 @@ def last_queue(_message: Message, queues: Sequence[MessageQueue]) -> MessageQueu
 
 
 class OrderedLoads:
-    """Each sends to its own queue, one message or batch after the other, and keeps them in their order."""
+    """Each sends to its own queue, one message or batch after the other, and keeps them in their order.
 
-    def __init__(self, nameserver: str) -> None:
+    The word that ends a transaction may be lost with its broker, and the next one asks: the producer stays to answer.
+    """
+
+    def __init__(self, producer: Producer, nameserver: str) -> None:
         self.sent: dict[str, list[bytes]] = {"key": [], "queue": [], "selector": [], "batch": [], "half": []}
         self.queues: dict[str, set[MessageQueue]] = {kind: set() for kind in self.sent}
         self.errors: list[str] = []
+        self._producer = producer
         self._nameserver = nameserver
         self._stopping = False
 
     async def run(self) -> None:
-        settings = ProducerSettings(send_timeout=60)
-        check = lambda _message: TransactionState.COMMIT  # noqa: E731
-        async with Producer("ordered", self._nameserver, settings=settings, check=check) as producer:
-            first = (await producer.queues(TOPIC))[0]
+        producer = self._producer
+        first = (await producer.queues(TOPIC))[0]
 
-            async def send_key(body: bytes) -> list[SendReceipt]:
-                return [await producer.send(Message(TOPIC, body, sharding_key="one"))]
+        async def send_key(body: bytes) -> list[SendReceipt]:
+            return [await producer.send(Message(TOPIC, body, sharding_key="one"))]
 
-            async def send_queue(body: bytes) -> list[SendReceipt]:
-                return [await producer.send(Message(TOPIC, body), queue=first)]
+        async def send_queue(body: bytes) -> list[SendReceipt]:
+            return [await producer.send(Message(TOPIC, body), queue=first)]
 
-            async def send_selector(body: bytes) -> list[SendReceipt]:
-                return [await producer.send(Message(TOPIC, body), selector=last_queue)]
+        async def send_selector(body: bytes) -> list[SendReceipt]:
+            return [await producer.send(Message(TOPIC, body), selector=last_queue)]
 
-            async def send_batch(body: bytes) -> list[SendReceipt]:
-                return await producer.send_batch([Message(TOPIC, body)] * 2, queue=first)
+        async def send_batch(body: bytes) -> list[SendReceipt]:
+            return await producer.send_batch([Message(TOPIC, body)] * 2, queue=first)
 
-            async def send_half(body: bytes) -> list[SendReceipt]:
-                async with producer.transaction(Message(TOPIC, body)):
-                    return []
+        async def send_half(body: bytes) -> list[SendReceipt]:
+            async with producer.transaction(Message(TOPIC, body)):
+                return []
 
-            kinds = zip(self.sent, (send_key, send_queue, send_selector, send_batch, send_half), strict=True)
-            await asyncio.gather(*(self._send(kind, send) for kind, send in kinds))
+        kinds = zip(self.sent, (send_key, send_queue, send_selector, send_batch, send_half), strict=True)
+        await asyncio.gather(*(self._send(kind, send) for kind, send in kinds))
 
     async def _send(self, kind: str, send: Callable[[bytes], Awaitable[list[SendReceipt]]]) -> None:
         while not self._stopping:
@@ -165,10 +167,13 @@ async def ride_through(brokers: BrokerSet) -> None:
     handler, pulls = Collector(), PullLoop(nameserver)
     push = PushConsumer("pushes", nameserver, settings=ConsumerSettings(consume_from="first"))
     push.add_handler(TOPIC, handler)
-    async with Load(nameserver, timeout=60.0) as load:
+    producer = Producer(
+        "ordered", nameserver, settings=ProducerSettings(send_timeout=60), check=lambda _: TransactionState.COMMIT
+    )
+    async with Load(nameserver, timeout=60.0) as load, producer:
         await load.more(5)
         threads, polling = ThreadLoad(nameserver), asyncio.ensure_future(pulls.run())
-        ordered = OrderedLoads(nameserver)
+        ordered = OrderedLoads(producer, nameserver)
         ordering = asyncio.ensure_future(ordered.run())
         try:
             async with push:
