@@ -2,10 +2,10 @@
 
 interpreted     the folders of --interpreted, with the hot modules as plain Python
 compiled        everything that needs no peers
-interop, e2e, spark, browser
-                each of the folders of --peers; they mostly wait for their peers
+interop, e2e, spark, browser ...
+                each of the folders of --peers, without those below it that are parts of their own
 
-Two parts run at a time, the longest first.
+One part more than there are processors runs at a time: most of the peers' wait.
 
 A test that failed is run once more when its part has ended, unless more than a handful did: machines, and the virtual
 machines, browsers and brokers of others, have moments of their own. One that passes then counts as passed and is named
@@ -75,15 +75,21 @@ def main() -> int:
     parser.add_argument("--run", type=int, default=1, metavar="NUMBER")
     chosen = parser.parse_args()
     CACHE.mkdir(exist_ok=True)
-    ignored = [f"--ignore={folder}" for folder in chosen.peers]
-    peers = [Part(Path(folder).name, [folder]) for folder in chosen.peers]
+    peers = [Part(Path(folder).name, [*without(chosen.peers, folder), folder]) for folder in chosen.peers]
     pure = Part("interpreted", chosen.interpreted, {"SPROCKETMQ_PURE": "1"})
-    parts = [peers[0], Part("compiled", [*ignored, "tests"]), *peers[1:], pure]
+    compiled = Part("compiled", [*without(chosen.peers, "tests"), "tests"])
+    # Those that need the processors stand between those that wait.
+    parts = [peers[0], compiled, *peers[1:3], pure, *peers[3:]]
     tally = Tally(chosen.tally, chosen.run)
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool:
         results = list(pool.map(partial(tally.count, run), [part for part in parts if part.name not in tally.parts]))
     report(results)
     return 1 if any(result.failed for result in results) else 0
+
+
+def without(folders: list[str], folder: str) -> list[str]:
+    """The options that leave out of `folder` those of the others that are below it."""
+    return [f"--ignore={other}" for other in folders if Path(folder) in Path(other).parents]
 
 
 class Tally:

@@ -65,7 +65,7 @@ def report(results: list[dict[str, Any]]) -> int:
         parts = [result for result in results if result["run"] == run]
         passed, failed, skipped = (sum(part[kind] for part in parts) for kind in ("passed", "failed", "skipped"))
         unsteady = sum(len(part["unsteady"]) for part in parts)
-        # Two parts run at a time, so this is the time of the parts and not of the run.
+        # Several parts run at a time, so this is the time of the parts and not of the run.
         seconds = sum(part["seconds"] for part in parts)
         print(f"{run:<5}{passed:>8}{failed:>8}{unsteady:>9}{skipped:>8}{seconds:>8.0f}")
     for test, times in failures.most_common():

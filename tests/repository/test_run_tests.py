@@ -17,7 +17,9 @@ DEAD = "import os\n\ndef test_dead():\n    os._exit(7)\n"
 COMPILED_ONLY = "import os\n\ndef test_compiled():\n    assert 'SPROCKETMQ_PURE' not in os.environ\n"
 
 
-def run(root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> subprocess.CompletedProcess[str]:
+def run(
+    root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch, *more: str
+) -> subprocess.CompletedProcess[str]:
     monkeypatch.delenv("SPROCKETMQ_PURE", raising=False)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # they take longer to load than all of this to run
     (root / "pytest.ini").write_text("[pytest]\n")
@@ -25,7 +27,7 @@ def run(root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> s
         path = root / "tests" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return subprocess.run(RUNNER, cwd=root, capture_output=True, text=True, check=False)
+    return subprocess.run([*RUNNER, *more], cwd=root, capture_output=True, text=True, check=False)
 
 
 def test_all_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,6 +49,18 @@ def test_a_failing_part_hides_no_other(tmp_path: Path, monkeypatch: pytest.Monke
     ]
     assert "FAILED interpreted: tests.unit.test_a::test_compiled" in ran.stdout
     assert ran.stdout.endswith("\n2 passed, 2 failed, 1 skipped\n")
+
+
+def test_what_is_a_part_of_its_own_is_in_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"unit/test_a.py": FINE, "e2e/test_b.py": FINE, "e2e/cli/test_c.py": BAD}
+    ran = run(tmp_path, files, monkeypatch, "tests/e2e/cli")
+    rows = [line.split()[:4] for line in ran.stdout.splitlines()[-6:-2]]
+    assert rows == [
+        ["e2e", "1", "0", "0"],
+        ["compiled", "1", "0", "0"],
+        ["cli", "0", "1", "1"],
+        ["interpreted", "1", "0", "0"],
+    ]
 
 
 def test_a_part_that_dies_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import time
 from contextlib import ExitStack
 from typing import Any
 
-from tests.interop.running_load import TransactionLoad
+from tests.interop.clients.running_load import TransactionLoad
 from tests.peers import probe
 from tests.peers.clients import Producer, PushConsumer
 from tests.peers.fixtures import Peer, Unique

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 
 import pytest
-from tests.interop.test_accounts import APP, CONF, ROOT
+from tests.interop.accounts.test_accounts import APP, CONF, ROOT
 from tests.peers.clients import Admin, Options, PushConsumer
 from tests.peers.fixtures import GetJavaPeer, Peer, Unique
 from tests.peers.go_peer import GoPeer

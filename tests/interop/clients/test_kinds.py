@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from itertools import count
 
 import pytest
-from tests.interop.outliving import POP_INVISIBLE_MS, POPPED, QUICK, REST_MS, TIMER_MS, Scene
+from tests.interop.clients.outliving import POP_INVISIBLE_MS, POPPED, QUICK, REST_MS, TIMER_MS, Scene
 from tests.peers.clients import PushConsumer
 from tests.peers.fixtures import CLUSTERS, GetJavaPeer, Peer
 from tests.peers.go_peer import GoPeer
