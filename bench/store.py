@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sprocketmq.hot.loader import form
 from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.store import MessageStore
 
 BODY = bytes(range(128))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sprocketmq.store.files.files import Disk, DiskFile
+from sprocketmq.store.files.disk import Disk, DiskFile
 
 
 class HeldDisk(Disk):

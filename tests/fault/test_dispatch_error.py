@@ -15,7 +15,7 @@ from tests.unit.broker.support import START_MS, Caller, FakeClock, bodies, make_
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import ResponseCode
 from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.files.files import Disk, DiskFile
+from sprocketmq.store.files.disk import Disk, DiskFile
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore
 

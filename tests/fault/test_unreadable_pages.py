@@ -18,7 +18,7 @@ from tests.unit.store import support
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import StoreCorrupt
 from sprocketmq.protocol.command import Command
-from sprocketmq.store.files.files import Disk, DiskFile
+from sprocketmq.store.files.disk import Disk, DiskFile
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.offline.verify import verify
 from sprocketmq.store.replica import Replica

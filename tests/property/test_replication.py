@@ -17,7 +17,7 @@ from tests.unit.store.support import open_store, put
 from sprocketmq.broker.replication.log_cursor import LogCursor, first_offset, out_of_range
 from sprocketmq.errors import FrameError
 from sprocketmq.protocol.ha.default_stream import TransferDecoder, encode_frame_header, encode_report
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.replica import Replica
 from sprocketmq.store.store import MessageStore
 

@@ -54,7 +54,9 @@ from sprocketmq.remoting.body_limits import limit_bodies
 from sprocketmq.remoting.peer import format_address
 from sprocketmq.remoting.tls import TlsService
 from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.files.files import Clock, Disk, Files
+from sprocketmq.store.files.clock import Clock
+from sprocketmq.store.files.disk import Disk
+from sprocketmq.store.files.files import Files
 from sprocketmq.store.files.system_clock import SystemClock
 from sprocketmq.store.store import MessageStore
 

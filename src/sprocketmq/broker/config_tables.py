@@ -16,6 +16,7 @@ from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.broker.tables.saver import save_all
 from sprocketmq.broker.tables.sql_filters import FilterTable
 from sprocketmq.broker.tables.topics import TopicTable
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.config_files import (
     consumer_filters_file,
     consumer_offsets_file,
@@ -23,7 +24,7 @@ from sprocketmq.store.files.config_files import (
     subscription_groups_file,
     topics_file,
 )
-from sprocketmq.store.files.files import Clock, Files
+from sprocketmq.store.files.files import Files
 from sprocketmq.store.store import MessageStore
 
 #: How long a save of the offsets waits for the log.

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from sprocketmq.protocol.names import SCHEDULE_TOPIC
 from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.files.files import Clock, Files
+from sprocketmq.store.files.clock import Clock
+from sprocketmq.store.files.files import Files
 from sprocketmq.store.files.layout import Layout
 from sprocketmq.store.index.index import Index
 from sprocketmq.store.log.append import Appender, PutStatus

@@ -19,8 +19,10 @@ from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.config import GROWTH_FILES, StoreConfig, default_mapped_queue_files, open_files
 from sprocketmq.store.dispatch.dispatch import Dispatcher, OnDispatch
 from sprocketmq.store.files.checkpoint import Checkpoint
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.deleted_topics import DeletedTopics, Deletion
-from sprocketmq.store.files.files import Clock, Disk, Files
+from sprocketmq.store.files.disk import Disk
+from sprocketmq.store.files.files import Files
 from sprocketmq.store.files.map_cache import MapCache
 from sprocketmq.store.files.sigbus import guard_maps
 from sprocketmq.store.files.system_clock import SystemClock

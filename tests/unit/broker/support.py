@@ -20,7 +20,8 @@ from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.record import Record, decode_records
 from sprocketmq.remoting import ProcessorTable, RemotingClient
 from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.files.files import Disk, Files
+from sprocketmq.store.files.disk import Disk
+from sprocketmq.store.files.files import Files
 
 START_MS = 1_700_000_000_000
 KEY = "7F0000010000000000000000000000AB"

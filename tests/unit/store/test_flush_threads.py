@@ -15,7 +15,7 @@ from tests.unit.store.support import FakeClock, bodies, open_store, put, small
 from tests.unit.store.test_retention import MeteredDisk
 
 from sprocketmq.store.config import FlushDiskType
-from sprocketmq.store.files.files import Disk, DiskFile
+from sprocketmq.store.files.disk import Disk, DiskFile
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore
 

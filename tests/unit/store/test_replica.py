@@ -13,7 +13,7 @@ from tests.unit.store.support import FakeClock, bodies, clean, open_store, put
 from sprocketmq.errors import FrameError, StoreError
 from sprocketmq.protocol.ha.default_stream import TransferDecoder
 from sprocketmq.store.config import FlushDiskType
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.replica import Replica
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.view import StoreView

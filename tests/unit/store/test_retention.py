@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.unit.store.support import FakeClock, begin_cleaning, bodies, clean, finish_cleaning, open_store, put
 
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.pull.get import GetStatus
 from sprocketmq.store.queue.consumequeue import ConsumeQueue

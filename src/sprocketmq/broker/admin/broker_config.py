@@ -19,7 +19,7 @@ from sprocketmq.protocol.header import to_ext_fields
 from sprocketmq.protocol.headers.broker import GetBrokerConfigResponseHeader
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.remoting.config_request import config_change
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 
 events = Events("sprocketmq.broker.admin.settings")
 

@@ -13,7 +13,7 @@ from sprocketmq.logs import Events
 from sprocketmq.properties_file import parse_properties
 from sprocketmq.protocol.command import Command
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 
 events = Events("sprocketmq.broker.admin.cold_data")
 

@@ -37,7 +37,7 @@ from sprocketmq.protocol.headers.group import (
 from sprocketmq.protocol.headers.query import QueryConsumeTimeSpanRequestHeader
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.store import MessageStore
 
 

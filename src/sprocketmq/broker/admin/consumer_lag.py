@@ -14,7 +14,7 @@ from sprocketmq.broker.tables.offsets import SEPARATOR, ConsumerOffsets
 from sprocketmq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
 from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.store import MessageStore
 
 

@@ -25,7 +25,7 @@ from sprocketmq.protocol.headers.ha import (
     ResetMasterFlushOffsetHeader,
 )
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.admin.replication")

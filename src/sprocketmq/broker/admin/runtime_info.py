@@ -24,7 +24,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.broker import ViewBrokerStatsDataRequestHeader
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.store import MessageStore
 
 #: Tells more of the broker's figures; a later source wins.

@@ -27,8 +27,8 @@ from sprocketmq.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC
 from sprocketmq.protocol.record.properties import DELAY, decode_properties
 from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.config_files import ConfigFile, DelayOffsets
-from sprocketmq.store.files.files import Clock
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.queue.ext_format import is_ext_address
 from sprocketmq.store.queue.format import QueueEntry

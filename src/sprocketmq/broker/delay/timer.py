@@ -41,7 +41,8 @@ from sprocketmq.protocol.record.properties import (
 )
 from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.files import Clock, Files
+from sprocketmq.store.files.clock import Clock
+from sprocketmq.store.files.files import Files
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.timer.log import DEFAULT, DELETE, ROLL, TimerUnit
 

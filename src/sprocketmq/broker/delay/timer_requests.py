@@ -28,7 +28,7 @@ from sprocketmq.protocol.record.properties import (
 )
 from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 
 _ASKED = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
 

@@ -16,7 +16,7 @@ from sprocketmq.logs import Events
 from sprocketmq.protocol.record.hashing import string_hash
 from sprocketmq.protocol.record.properties import REAL_TOPIC, TIMER_DEL_UNIQKEY, decode_properties
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.store import MessageStore
 from sprocketmq.store.timer.chain import BrokenChain, chain_of, search
 from sprocketmq.store.timer.link import tally_units

@@ -27,7 +27,7 @@ from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.client import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
 from sprocketmq.protocol.names import TAG
 from sprocketmq.remoting import Connection, ProcessorTable, Reply, Steps, each
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 
 events = Events("sprocketmq.broker.heartbeat")
 

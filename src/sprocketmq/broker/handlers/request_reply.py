@@ -36,7 +36,7 @@ from sprocketmq.protocol.record.properties import (
     encode_properties,
 )
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.store import MessageStore
 
 #: How long the requester has to take the reply.

@@ -21,7 +21,7 @@ from sprocketmq.protocol.headers.pop import (
     ChangeInvisibleTimeResponseHeader,
 )
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.store import MessageStore
 
 

@@ -46,7 +46,7 @@ from sprocketmq.protocol.permissions import PERM_READ
 from sprocketmq.protocol.record.properties import POP_CK, decode_properties, encode_properties
 from sprocketmq.protocol.record.record import Record, decode_records, encode_record
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.pull.get import GetResult, GetStatus
 from sprocketmq.store.store import MessageStore
 

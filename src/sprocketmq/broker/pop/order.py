@@ -25,8 +25,9 @@ from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.errors import BodyError
 from sprocketmq.logs import Events
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.config_files import json_file
-from sprocketmq.store.files.files import Clock, Files
+from sprocketmq.store.files.files import Files
 
 events = Events("sprocketmq.broker.pop")
 

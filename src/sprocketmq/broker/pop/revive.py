@@ -32,7 +32,7 @@ from sprocketmq.protocol.record.properties import (
     decode_properties,
 )
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.log.append import PutResult, PutStatus
 from sprocketmq.store.store import MessageStore
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sprocketmq.broker.settings import Settings
 from sprocketmq.protocol.names import is_system_group
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.pull.get import MEMORY_BYTES, GetResult
 from sprocketmq.store.store import MessageStore
 

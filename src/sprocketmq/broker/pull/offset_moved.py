@@ -14,7 +14,7 @@ from sprocketmq.protocol.bodies.offsets import OffsetMovedEvent
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import OFFSET_MOVED_TOPIC
 from sprocketmq.protocol.record.properties import KEYS, TAGS
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.pull")

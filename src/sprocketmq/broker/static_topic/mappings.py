@@ -24,8 +24,8 @@ from sprocketmq.protocol.bodies.mapping import (
     TopicQueueMappingSerializeWrapper,
 )
 from sprocketmq.protocol.bodies.route import TopicQueueMappingInfo
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.config_files import ConfigFile
-from sprocketmq.store.files.files import Clock
 
 events = Events("sprocketmq.broker.static_topic")
 

@@ -25,7 +25,7 @@ from sprocketmq.protocol.bodies.mapping import (
 from sprocketmq.protocol.bodies.stats import TopicStatsTable
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 
 events = Events("sprocketmq.broker.static_topic")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sprocketmq.logs import Events
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 
 events = Events("sprocketmq.broker.system_topics")
 

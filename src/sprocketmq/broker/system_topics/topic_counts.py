@@ -16,8 +16,9 @@ from typing import Any
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.data_version import DataVersion
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.config_files import json_file
-from sprocketmq.store.files.files import Clock, Files
+from sprocketmq.store.files.files import Files
 
 
 class Resting:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sprocketmq.broker.settings import Settings
 from sprocketmq.remoting.peer import Peer
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 
 #: Seconds' worth that an address may make at once.
 _BURST_SECONDS = 10

@@ -17,7 +17,7 @@ from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
 from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from sprocketmq.remoting import Connection
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 
 events = Events("sprocketmq.broker.clients")
 

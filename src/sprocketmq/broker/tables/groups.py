@@ -14,8 +14,8 @@ from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.group import SubscriptionGroupConfig
 from sprocketmq.remoting.peer import Peer
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.config_files import ConfigFile, SubscriptionGroups
-from sprocketmq.store.files.files import Clock
 from sprocketmq.store.files.table_text import TableText
 
 events = Events("sprocketmq.broker.groups")

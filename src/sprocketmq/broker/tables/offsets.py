@@ -14,8 +14,8 @@ from functools import partial
 from sprocketmq.broker.tables.saver import Saver
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies.data_version import DataVersion
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.config_files import ConfigFile, SavedOffsets
-from sprocketmq.store.files.files import Clock
 from sprocketmq.store.files.table_text import TableText
 
 events = Events("sprocketmq.broker.offsets")

@@ -19,7 +19,7 @@ from sprocketmq.protocol.bodies.locks import LockBatchRequestBody, LockBatchResp
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.remoting import Connection, ProcessorTable, Steps, each
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 
 LIFETIME_MS = 60_000
 #: Of all groups together.

@@ -22,8 +22,8 @@ from sprocketmq.filter.sql import compile_sql
 from sprocketmq.logs import Events
 from sprocketmq.protocol.bodies.heartbeat import SubscriptionData
 from sprocketmq.protocol.names import SQL92, is_retry_topic
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.config_files import BloomBits, ConfigFile, ConsumerFilter, ConsumerFilters, TopicFilters
-from sprocketmq.store.files.files import Clock
 
 events = Events("sprocketmq.broker.filters")
 

@@ -27,8 +27,8 @@ from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.permissions import PERM_INHERIT, PERM_READ, PERM_WRITE
 from sprocketmq.remoting.peer import Peer
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.config_files import ConfigFile, SavedTopics
-from sprocketmq.store.files.files import Clock
 from sprocketmq.store.files.table_text import TableText
 
 events = Events("sprocketmq.broker.topics")

@@ -38,7 +38,7 @@ from sprocketmq.protocol.record.properties import (
 )
 from sprocketmq.protocol.record.record import encode_record
 from sprocketmq.remoting import Connection
-from sprocketmq.store.files.files import Clock
+from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.hashing import index_key_hash
 from sprocketmq.store.files.bad_pages import BAD_PAGES
-from sprocketmq.store.files.files import Clock, Files, sync_unless_gone
+from sprocketmq.store.files.clock import Clock
+from sprocketmq.store.files.files import Files, sync_unless_gone
 from sprocketmq.store.files.layout import is_index_name
 from sprocketmq.store.files.map_cache import MapCache
 from sprocketmq.store.files.page_cache import read_singly

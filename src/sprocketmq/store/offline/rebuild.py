@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from sprocketmq.atomic_file import replace_file
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.dispatch import record_dispatch
-from sprocketmq.store.files.files import Disk, Files, sync_parents
+from sprocketmq.store.files.disk import Disk
+from sprocketmq.store.files.files import Files, sync_parents
 from sprocketmq.store.files.layout import Layout, file_name
 from sprocketmq.store.files.lock import StoreLock
 from sprocketmq.store.offline.verify_findings import Finding

@@ -7,7 +7,7 @@ from pathlib import Path
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.config import StoreConfig
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.files.layout import Layout
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.recovery.quarantine import quarantined, records_in, replay, set_replayed

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sprocketmq import extras
 from sprocketmq.store.files.bad_pages import BAD_PAGES
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.files.sigbus import guard_maps
 
 T = TypeVar("T")

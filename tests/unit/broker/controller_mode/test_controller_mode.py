@@ -29,7 +29,7 @@ from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.ha import EpochEntryCache
 from sprocketmq.protocol.ha.epoch_file import encode_epoch_file
 from sprocketmq.protocol.ha.epochs import Epoch
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 
 
 def replication(broker: Broker) -> AutoSwitchReplication:

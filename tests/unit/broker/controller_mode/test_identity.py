@@ -14,7 +14,7 @@ from sprocketmq.codes import RequestCode
 from sprocketmq.errors import ConfigError, RemotingError, RequestRefused
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import to_ext_fields
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 
 
 class Office(ControllerClient):

@@ -17,7 +17,7 @@ from sprocketmq.broker.delay.recall import parse_handle
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.names import TIMER_TOPIC
 from sprocketmq.protocol.record.properties import decode_properties
-from sprocketmq.store.files.files import Disk, DiskFile
+from sprocketmq.store.files.disk import Disk, DiskFile
 from sprocketmq.store.timer.log import UNIT_SIZE, TimerLog, read_timer_check
 from sprocketmq.store.timer.wheel import SLOT_SIZE, SLOTS
 

@@ -19,7 +19,7 @@ from sprocketmq.errors import FlushFailed
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
 from sprocketmq.protocol.record.batch import encode_batch
-from sprocketmq.store.files.files import Disk, DiskFile
+from sprocketmq.store.files.disk import Disk, DiskFile
 
 
 async def test_ticks_that_stay_late_and_scarce_memory_are_pressure(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from sprocketmq.broker.pop.order import PopOrder
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.protocol import java_json
 from sprocketmq.store.files.config_files import consumer_offsets_file, json_file
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 
 
 @pytest.fixture

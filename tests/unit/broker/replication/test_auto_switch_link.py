@@ -14,7 +14,7 @@ from sprocketmq.broker.replication.epoch_store import EpochStore
 from sprocketmq.broker.replication.slave_link import SlaveLink
 from sprocketmq.protocol.ha.epochs import Epoch
 from sprocketmq.protocol.ha.switch_stream import MAX_EPOCHS, Handshake, encode_handshake
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.replica import Replica
 
 

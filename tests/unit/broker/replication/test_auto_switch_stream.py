@@ -22,7 +22,7 @@ from sprocketmq.protocol.ha.switch_stream import (
     encode_answer,
     encode_frame_header,
 )
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.log.commitlog import LogSegment
 from sprocketmq.store.replica import Replica
 

@@ -14,7 +14,7 @@ from tests.unit.protocol.ha.golden_streams import recorded
 from sprocketmq.broker.replication.epoch_store import FILE_NAME, EpochStore
 from sprocketmq.protocol.ha.epoch_file import decode_epoch_file
 from sprocketmq.protocol.ha.epochs import Epoch
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 
 
 def loaded(path: Path, log_end: int = 10_000) -> EpochStore:

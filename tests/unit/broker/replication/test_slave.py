@@ -30,7 +30,7 @@ from sprocketmq.protocol.enums import MessageRequestMode
 from sprocketmq.protocol.ha import switch_stream
 from sprocketmq.protocol.ha.default_stream import TransferDecoder, encode_frame_header
 from sprocketmq.protocol.ha.epochs import Epoch
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.replica import Replica
 from sprocketmq.store.timer.log import TimerCheck, read_timer_check
 

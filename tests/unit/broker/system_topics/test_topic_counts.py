@@ -13,7 +13,7 @@ from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.system_topics.topic_counts import Resting
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol import java_json
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 
 
 def content(broker: Broker, name: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from sprocketmq.store.files.config_files import (
     subscription_groups_file,
     topics_file,
 )
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 
 
 def make_topics(root: Path, clock: FakeClock, *, durable: bool = True, **entries: str) -> TopicTable:

@@ -10,7 +10,7 @@ from sprocketmq.errors import StoreCorrupt
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.store.files import config_files
 from sprocketmq.store.files.config_files import ConfigFile, DelayOffsets, delay_offsets_file, json_file
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 
 TYPED = (
     config_files.topics_file,

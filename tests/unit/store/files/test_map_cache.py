@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.unit.store.support import bodies, open_store, put
 
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.files.map_cache import MapCache
 
 

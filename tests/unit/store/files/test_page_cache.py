@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.files.page_cache import is_in_memory, read_ahead, read_singly, unmap_pages
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.store.files import table_text
 from sprocketmq.store.files.config_files import SavedOffsets, consumer_offsets_file
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.files.table_text import TableText
 
 FILE = consumer_offsets_file(Disk(), Path("/nowhere"))

@@ -8,7 +8,7 @@ from tests.unit.store.support import START_MS, FakeClock, open_store, put
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.hashing import index_key_hash
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.files.map_cache import MapCache
 from sprocketmq.store.index.format import IndexHeader
 from sprocketmq.store.index.index import MAX_EXAMINED, Index, name_after, time_name

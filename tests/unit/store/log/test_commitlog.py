@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 from tests.unit.store.support import bodies, open_store, put
 
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.store import MessageStore
 
 

@@ -11,7 +11,7 @@ from tests.unit.store.support import START_MS, FakeClock, bodies, open_store, pu
 
 from sprocketmq.errors import FlushFailed, StoreError, StoreFull
 from sprocketmq.store.config import FlushDiskType
-from sprocketmq.store.files.files import Disk, DiskFile
+from sprocketmq.store.files.disk import Disk, DiskFile
 from sprocketmq.store.files.pages import PAGE
 from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.queue.format import ENTRY_SIZE

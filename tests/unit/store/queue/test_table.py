@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.unit.store.support import bodies, finish_cleaning, open_store, put
 
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.files.pages import PAGE
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.queue.table import FEW

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.store.support import bodies, open_store, put
 
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.files.layout import Layout
 from sprocketmq.store.recovery.quarantine import quarantined, records_in, replay, set_aside, set_replayed
 

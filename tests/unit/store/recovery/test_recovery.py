@@ -7,7 +7,7 @@ import pytest
 from tests.unit.store.support import START_MS, FakeClock, bodies, open_store, put, read_all
 
 from sprocketmq.errors import StoreError, StoreLocked
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.queue.format import ENTRY, QueueEntry
 from sprocketmq.store.recovery.quarantine import quarantined, records_in, replay
 from sprocketmq.store.store import MessageStore

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.store.support import HOST
 
 from sprocketmq.protocol.record.record import Record, encode_record
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.recovery.resync import FoundRecord, record_at, records_behind, topic_and_place
 
 BASE = 1 << 20

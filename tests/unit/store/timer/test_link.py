@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.timer.link import tally_units
 from sprocketmq.store.timer.log import BLANK, DELETE, UNIT_SIZE, TimerLog, TimerUnit
 from sprocketmq.store.timer.wheel import Slot, TimerWheel

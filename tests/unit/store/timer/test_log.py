@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.fault.disk import SimDisk, keep_nothing
 
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.timer.log import BLANK, UNIT, UNIT_SIZE, TimerCheck, TimerLog, TimerUnit, read_timer_check
 
 FILE_SIZE = 3 * UNIT_SIZE + BLANK.size + 5

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.fault.disk import SimDisk, keep_nothing
 
-from sprocketmq.store.files.files import Disk
+from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.timer.log import UNIT, UNIT_SIZE
 from sprocketmq.store.timer.wheel import Slot, TimerWheel
 

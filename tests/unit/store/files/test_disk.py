@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sprocketmq.errors import StoreLocked
-from sprocketmq.store.files.files import Disk, sync_parents
+from sprocketmq.store.files.disk import Disk
+from sprocketmq.store.files.files import sync_parents
 
 
 def test_a_created_file_is_full_size_but_has_no_blocks_yet(tmp_path: Path) -> None:
