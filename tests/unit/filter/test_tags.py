@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given
+from hypothesis.strategies import text as strings
 
 from sprocketmq.errors import FilterError
 from sprocketmq.filter.sql import MAX_LENGTH
@@ -36,10 +38,23 @@ def test_every_recorded_subscription() -> None:
         ("\u3000x", {"\u3000x"}),
         (" ", set()),
         ("|| ||", set()),
+        ("a|", {"a|"}),
+        ("a |||", {"a", "|"}),
+        ("|a b|||| |c", {"|a b", "|c"}),
+        (" \U0001f600 || x", {"\U0001f600", "x"}),
     ],
 )
 def test_edges_of_the_syntax(text: str, tags: set[str]) -> None:
-    assert parse_tags(text).tags == tags
+    parsed = parse_tags(text)
+    assert parsed.tags == tags
+    assert parsed.codes == set(map(string_hash, tags))
+
+
+@given(strings(alphabet="ab| \t\U0001f600", min_size=1))
+def test_each_tag_has_its_code(text: str) -> None:
+    assume(text.replace("||", ""))
+    parsed = parse_tags(text)
+    assert parsed.codes == set(map(string_hash, parsed.tags))
 
 
 @pytest.mark.parametrize("text", ["||", "||||"])

@@ -8,16 +8,27 @@ import cython
 
 cdef unsigned int MASK
 
+cdef enum:
+    BLANK = 32
+    BAR = 124
+
 cpdef int string_hash(str text)
 
 cpdef int tags_code(str tags)
+
+@cython.locals(
+    char=Py_UCS4, point=cython.uint, value=cython.uint, kept=cython.uint, bars=cython.int, is_begun=cython.bint
+)
+cpdef frozenset codes_in(str expression)
 
 cpdef int index_key_hash(str topic, str key)
 
 cpdef int utf8_hash(bytes data)
 
-@cython.locals(char=Py_UCS4, point=cython.uint)
+@cython.locals(char=Py_UCS4)
 cdef unsigned int hash_text(unsigned int value, str text)
+
+cdef unsigned int next_hash(unsigned int value, unsigned int point) noexcept
 
 cdef unsigned int hash_octets(unsigned int value, const unsigned char* p, Py_ssize_t at, Py_ssize_t end)
 
