@@ -57,7 +57,7 @@ class ServerConfig(TlsConfig):
     )
     costly_work_percent: int = setting(
         "costlyWorkPercent",
-        2,
+        1,
         "Of the server's time, for the costly requests of one address; 100 is no bound.",
         low=1,
         high=100,

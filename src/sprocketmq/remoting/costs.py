@@ -22,7 +22,7 @@ from __future__ import annotations
 
 #: Seconds of the loop that an address may cost at once, when it was quiet for a while: a fleet of consumers behind one
 #: address, each with a few thousand queues to lock, starts together after a deployment.
-BURST_SECONDS = 0.5
+BURST_SECONDS = 0.25
 #: What is beyond is forgotten: nobody rests for longer when it has ended.
 MOST_SECONDS = 10.0
 #: A frame, or a body, from this size on is large: it is read in turns with others.

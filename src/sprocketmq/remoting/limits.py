@@ -17,10 +17,11 @@ class Limits:
     local_connections: int = 32
     #: Requests of one connection that wait for their answers (a long poll waits too); one more is answered "busy".
     max_in_flight: int = 65_536
-    #: What the requests of one read may take before others have a turn: far more than a turn of the loop costs.
+    #: What the requests of one read may take before others have a turn: far more than a turn of the loop costs. One
+    #: that takes a good part of it by itself is the last of its turn.
     read_share_seconds: float = 0.0005
     #: What the costly requests of one address may take of the loop's time; its connections rest beyond (costs.py).
-    costly_part: float = 0.02
+    costly_part: float = 0.01
     #: A longer frame is not the protocol.
     max_frame_bytes: int = MAX_FRAME_BYTES
     #: Nor is a longer header. Real ones hold an expression of 64 KiB at most, or 32 KiB of properties that are escaped.

@@ -40,7 +40,8 @@ cdef class Traffic:
     cdef public object _limits
     cdef int _max_in_flight
     cdef Py_ssize_t _pause_bytes
-    cdef long long _share_ns
+    cdef long long _share_ns, _long_ns
+    cdef bint _takes_long
     cdef readonly ProcessorTable _table
     cdef public FrameDecoder _decoder
     cdef HeldBytes _held
@@ -58,7 +59,9 @@ cdef class Traffic:
     @cython.locals(commands=list, now=double, pending=Py_ssize_t, grown=Py_ssize_t)
     cpdef object data_received(self, bytes data)
 
-    @cython.locals(number=Py_ssize_t, last=Py_ssize_t, began=cython.longlong)
+    @cython.locals(
+        number=Py_ssize_t, last=Py_ssize_t, began=cython.longlong, before=cython.longlong, now=cython.longlong
+    )
     cpdef object _handle(self, list commands)
 
     cdef void _take(self, Command command) except *

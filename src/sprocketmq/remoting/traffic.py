@@ -103,6 +103,8 @@ class Traffic:
         self._pause_bytes = limits.write_pause_bytes
         self._max_unread = limits.write_max_bytes
         self._share_ns = int(limits.read_share_seconds * 1e9)
+        self._long_ns = self._share_ns * 3 // 10
+        self._takes_long = False  # its last request did: the next one waits for a turn, that many such are no one turn
         self._table = table
         self._decoder = FrameDecoder(limits.max_frame_bytes, MAX_HEADER_BYTES if is_caller else limits.max_header_bytes)
         self._held = held
@@ -151,7 +153,11 @@ class Traffic:
             if pending > LARGE_BYTES and not self.is_caller:
                 self._held.turns.took(self, len(data))
         if not self.awaits_turn and (self.stalled_since is None or self.is_caller):
-            self._handle(commands)
+            if self._takes_long and commands and not self.is_caller:
+                self._backlog.extend(commands)
+                self.await_turn(self.take_turn)
+            else:
+                self._handle(commands)
         else:  # a loop may deliver one more read after the pause
             self._backlog.extend(commands)
         if commands and not self.is_known:
@@ -191,7 +197,7 @@ class Traffic:
         return unread
 
     def _handle(self, commands: list[Command]) -> None:
-        began = ticks_ns()
+        began = before = ticks_ns()
         self._flush_due = True  # holds back the writes of the handlers: they join the answers of this read
         last = len(commands) - 1
         if last > 0 and self._table.authority is not None:
@@ -203,13 +209,17 @@ class Traffic:
                 self._write()
             if self.is_caller or number == last:
                 continue
-            if ticks_ns() - began > self._share_ns and not self.awaits_turn:
+            now = ticks_ns()
+            if (now - began > self._share_ns or now - before > self._long_ns) and not self.awaits_turn:
                 self.await_turn(self.take_turn)
+            before = now
             if self.awaits_turn or self.stalled_since is not None:
                 self._backlog.extend(commands[number + 1 :])
                 break
         self._flush()
-        self._table.times.settle(ticks_ns() - began)
+        now = ticks_ns()
+        self._takes_long = now - before > self._long_ns
+        self._table.times.settle(now - began)
         if self.cost_ns:
             self.pay()
 

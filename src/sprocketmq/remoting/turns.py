@@ -4,7 +4,8 @@ A loop serves every connection that has something to read before it begins anew,
 others wait for. Three things may cost much, and all wait in one line, in the order in which they came; a turn of the
 loop lets the first of them go on:
 
-    many requests   of one read. It has a SHARE of time; what is left of it when that is over waits
+    many requests   of one read. It has a share of time; what is left of it when that is over waits. A request that
+                    takes long by itself is the last of its turn, and the next one of its connection waits for one
     large frames    forty peers in the middle of one, a quarter of a megabyte each, would make ten megabytes. A turn
                     takes TURN_BYTES of unfinished frames; the connections beyond are read in the turns that follow
     long requests   a lock of a thousand queues. Its handler does it in steps, so many in a turn as fit into a SHARE
@@ -33,7 +34,7 @@ READ_BYTES = 256 * 1024
 TURN_BYTES = READ_BYTES
 #: Nanoseconds of a long request in one turn: several times what the turn itself costs, and no more than a small request
 #: takes altogether.
-SHARE_NS = 150_000
+SHARE_NS = 75_000
 #: Items between two looks at the clock.
 _PIECE = 8
 

@@ -76,7 +76,7 @@ class Server:
         accounts.on_change.append(guard.forget)
         self.table.add_long(BODIES, self._long)
         self.table.add(SHORT, self._short)
-        self._registry = ConnectionRegistry(Limits())
+        self._registry = ConnectionRegistry(Limits(read_share_seconds=3600.0))
         self._sockets = 0
 
     def connect(self) -> tuple[Connection, FullSocket]:

@@ -75,7 +75,7 @@ class Server:
         self.table.add(REFUSED, self._refused)
         self.table.add(FULL, self._full)
         self.table.add((MALFORMED, NO_BODY), self._malformed)
-        self.registry = ConnectionRegistry(Limits(costly_part=PART))
+        self.registry = ConnectionRegistry(Limits(costly_part=PART, read_share_seconds=3600.0))
 
     def connect(self, address: int = 1) -> tuple[Connection, FullSocket]:
         connection, socket = Connection(self.table, self.registry), FullSocket(address)

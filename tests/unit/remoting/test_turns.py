@@ -128,21 +128,22 @@ async def test_a_turn_does_not_wake_who_rests_for_another_reason() -> None:
 
 
 LONG, SHORT, TEDIOUS = 1, 2, 3
+FOR_EVER = 3600.0
 
 
 class Loop:
     """Peers of one server, with a request of ten steps, one that is answered at once, and one that takes a while.
 
-    `done` tells in which order it was worked on them.
+    `done` tells in which order it was worked on them. A read has a `share` of time, without end where none is told.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, share: float = FOR_EVER) -> None:
         self.done: list[str] = []
         self.table = ProcessorTable()
         self.table.add_long(LONG, self._long)
         self.table.add(SHORT, self._short)
         self.table.add(TEDIOUS, self._tedious)
-        self.registry = ConnectionRegistry(Limits())
+        self.registry = ConnectionRegistry(Limits(read_share_seconds=share))
         self._sockets: list[FullSocket] = []
 
     def connect(self) -> tuple[Connection, FullSocket]:
@@ -296,7 +297,8 @@ async def test_a_peer_that_reads_nothing_does_not_go_on_by_its_turn(loop: Loop) 
     assert socket.is_reading_now
 
 
-async def test_many_requests_of_one_read_take_turns(loop: Loop) -> None:
+async def test_many_requests_of_one_read_take_turns() -> None:
+    loop = Loop(0.0005)
     (greedy, greedy_socket), (modest, modest_socket) = loop.connect(), loop.connect()
     greedy.data_received(frames(TEDIOUS, TEDIOUS, TEDIOUS))
     modest.data_received(frames(SHORT))
@@ -306,3 +308,24 @@ async def test_many_requests_of_one_read_take_turns(loop: Loop) -> None:
     assert await settled(greedy) >= 2
     assert [number for number, _ in answers(greedy_socket)] == [0, 1, 2]
     assert greedy_socket.is_reading_now
+
+
+async def test_a_request_that_takes_long_is_the_last_of_its_turn() -> None:
+    greedy, socket = Loop(0.005).connect()
+    greedy.data_received(frames(TEDIOUS, SHORT))
+    assert answers(socket) == [(0, "short")]
+    await settled(greedy)
+    assert answers(socket) == [(0, "short"), (1, "short")]
+
+
+async def test_who_asked_for_what_takes_long_waits_for_a_turn_the_next_time() -> None:
+    """Fifty peers that each want much are not all served before the one that wants little."""
+    loop = Loop(0.0)
+    (greedy, greedy_socket), (modest, modest_socket) = loop.connect(), loop.connect()
+    greedy.data_received(frames(SHORT))
+    greedy.data_received(frames(SHORT))
+    modest.data_received(frames(SHORT))
+    assert (len(answers(greedy_socket)), len(answers(modest_socket))) == (1, 1)
+    assert not greedy_socket.is_reading_now
+    await settled(greedy)
+    assert (len(answers(greedy_socket)), greedy_socket.is_reading_now) == (2, True)

@@ -30,7 +30,7 @@ _RECORD = 16 * 1024
 #: millisecond of the smallest that there are.
 _PIECE, _SMALL_PIECE = 16 * 1024, 1024
 #: What takes longer, and is next to no frame, waits for a turn: several times what a piece of a large frame takes.
-SHARE_NS = 150_000
+SHARE_NS = 75_000
 
 
 class AwaitTurn(Protocol):

@@ -92,7 +92,7 @@ class Server:
     def __init__(self, certificates: Certificates) -> None:
         self.table = ProcessorTable()
         self.table.add(1, lambda _connection, request: request.reply(body=request.body))
-        self.registry = ConnectionRegistry(Limits())
+        self.registry = ConnectionRegistry(Limits(read_share_seconds=3600.0))
         tls = TlsService.of(from_properties(TlsConfig, certificates.server_keys())).server
         assert tls is not None
         self._tls = tls
