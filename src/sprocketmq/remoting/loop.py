@@ -25,7 +25,7 @@ _YOUNG = 20_000
 
 #: Seconds for which another thread may keep the loop from going on. Tables are encoded beside the loop by threads that
 #: never rest; with Python's 5 ms, and with half a millisecond, whoever asks in the meantime feels each save.
-_THREAD_TURN = 0.0001
+_THREAD_TURN = 0.00005
 
 #: The allocator's free memory stays with the process up to this: each read is a block of up to 256 KiB that is freed at
 #: once, and memory that went back to the kernel comes again page by page, with zeros to be written first.
