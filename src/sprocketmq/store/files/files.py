@@ -1,4 +1,4 @@
-"""The disk as the store sees it: whoever opens, maps, allocates, syncs, renames or removes files does it here.
+"""The disk as the store sees it: whoever opens, maps, allocates, syncs, renames or removes files asks `Files`.
 
 A test stands in for the disk by implementing `Files` and `File`; nothing else in the store opens a file. Rules that
 hold for every implementation:
