@@ -35,7 +35,6 @@ from sprocketmq.codes import RequestCode, SerializeType
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.protocol.header import to_ext_fields
-from sprocketmq.protocol.headers.pull import PullMessageRequestHeader
 from sprocketmq.protocol.headers.send import SendMessageRequestHeaderV2
 from sprocketmq.protocol.signing import with_signature
 
@@ -81,14 +80,14 @@ def batch_body(count: int = 32, size: int = 128) -> bytes:
 
 
 def frames() -> dict[str, bytes]:
-    pull = PullMessageRequestHeader(
-        consumer_group="LOADGRP", topic="LoadTopic", queue_id=0, queue_offset=0, max_msg_nums=32, sys_flag=4,
-        commit_offset=0, suspend_timeout_millis=0, sub_version=0, subscription="*",
-    )  # fmt: skip
+    pull = {
+        "consumerGroup": "LOADGRP", "topic": "LoadTopic", "queueId": "0", "queueOffset": "0", "maxMsgNums": "32",
+        "sysFlag": "4", "commitOffset": "0", "suspendTimeoutMillis": "0", "subVersion": "0", "subscription": "*",
+    }  # fmt: skip
     return {
         "single sends": signed(RequestCode.SEND_MESSAGE_V2, send_fields(False), b"x" * 128),
         "batches of 32": signed(RequestCode.SEND_BATCH_MESSAGE, send_fields(True), batch_body()),
-        "pulls of 32": signed(RequestCode.PULL_MESSAGE, to_ext_fields(pull)),
+        "pulls of 32": signed(RequestCode.PULL_MESSAGE, pull),
     }
 
 

@@ -8,15 +8,13 @@ have, and values that fit or nearly fit; JSON that nests without end.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import socket
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
-
-from tests.unit.protocol.headers.registry import HEADERS
 
 from sprocketmq.codes import SerializeType
 from sprocketmq.errors import FrameError
@@ -82,6 +80,13 @@ def _request(random: Random, codes: Sequence[int]) -> bytes:
     )
 
 
+#: By request code, of RocketMQ's own headers: the name and the Java type of each field.
+_TABLE = json.loads((Path(__file__).parents[2] / "data" / "codes.json").read_text())
+_FIELDS = {
+    row["code"]: [(field["name"], field["type"]) for field in _TABLE["headers"][row["request_header"]]]
+    for row in _TABLE["request_info"].values()
+    if row["request_header"]
+}
 _NUMBERS = [
     *("0", "0", "1", "2", "-1", "32", "4096", "1700000000000"),
     *("2147483647", "2147483648", "9223372036854775807", "x"),
@@ -99,9 +104,7 @@ _BODIES = [
 def _known_request(random: Random, codes: Sequence[int]) -> bytes:
     """What the handlers themselves must withstand: hardly anything is refused before it reaches them."""
     code = random.choice(codes)
-    header = HEADERS.get(code, (None, None))[0]
-    keys = [] if header is None else [(each.metadata["key"], str(each.type)) for each in dataclasses.fields(header)]
-    values = {key: _fitting(random, kind) for key, kind in keys if random.random() < 0.95}
+    values = {key: _fitting(random, kind) for key, kind in _FIELDS.get(code, ()) if random.random() < 0.95}
     body = random.choice((*_BODIES, random.randbytes(20)))
     serialize_type = (
         SerializeType.JSON if code > 0x7FFF else random.choice((SerializeType.JSON, SerializeType.ROCKETMQ))
@@ -115,9 +118,9 @@ def _known_request(random: Random, codes: Sequence[int]) -> bytes:
 def _fitting(random: Random, kind: str) -> str:
     if random.random() < 0.05:
         return random.choice(_VALUES)
-    if "bool" in kind:
+    if kind in ("Boolean", "boolean"):
         return random.choice(("true", "false"))
-    return random.choice(_NUMBERS if "int" in kind or "Long" in kind else _NAMES)
+    return random.choice(_NUMBERS if kind in ("Integer", "int", "Long", "long") else _NAMES)
 
 
 def _mutated(random: Random, codes: Sequence[int]) -> bytes:

@@ -1,4 +1,5 @@
-"""Every custom header, grouped by what it is about. The keys and the required fields are RocketMQ's.
+"""The custom headers that are read or written here, grouped by what they are about; a pull's fields are
+`requests.pull`'s. The keys and the required fields are RocketMQ's.
 
 `headers.topic` and the other groups are imported when they are first used: declaring all of them would take a command
 longer than its work.

@@ -9,7 +9,7 @@ from sprocketmq.protocol.fields import wire
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateUserRequestHeader:
-    """3001 AUTH_CREATE_USER."""
+    """3001 AUTH_CREATE_USER, and the name in every request about one user."""
 
     username: str | None = wire("username", default=None)
 
@@ -29,13 +29,6 @@ class DeleteUserRequestHeader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GetUserRequestHeader:
-    """3004 AUTH_GET_USER."""
-
-    username: str | None = wire("username", default=None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListUsersRequestHeader:
     """3005 AUTH_LIST_USER."""
 
@@ -44,14 +37,7 @@ class ListUsersRequestHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateAclRequestHeader:
-    """3006 AUTH_CREATE_ACL."""
-
-    subject: str | None = wire("subject", default=None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateAclRequestHeader:
-    """3007 AUTH_UPDATE_ACL."""
+    """3006 AUTH_CREATE_ACL, 3007 AUTH_UPDATE_ACL."""
 
     subject: str | None = wire("subject", default=None)
 

@@ -1,4 +1,4 @@
-"""Clients as a broker knows them: heartbeats, group members, locks, and what a broker asks of a client."""
+"""Clients as a broker knows them: group members, and what a broker asks of a client."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ from dataclasses import dataclass
 
 from sprocketmq.protocol.fields import wire
 from sprocketmq.protocol.header import RpcRequestHeader, TopicRequestHeader
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeartbeatRequestHeader(RpcRequestHeader):
-    """34 HEART_BEAT."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +18,6 @@ class UnregisterClientRequestHeader(RpcRequestHeader):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnregisterClientResponseHeader:
-    """Answers 35 UNREGISTER_CLIENT."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GetConsumerListByGroupRequestHeader(RpcRequestHeader):
     """38 GET_CONSUMER_LIST_BY_GROUP."""
 
@@ -35,25 +25,10 @@ class GetConsumerListByGroupRequestHeader(RpcRequestHeader):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GetConsumerListByGroupResponseHeader:
-    """Answers 38 GET_CONSUMER_LIST_BY_GROUP."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NotifyConsumerIdsChangedRequestHeader(RpcRequestHeader):
     """40 NOTIFY_CONSUMER_IDS_CHANGED."""
 
     consumer_group: str = wire("consumerGroup")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LockBatchMqRequestHeader(RpcRequestHeader):
-    """41 LOCK_BATCH_MQ."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnlockBatchMqRequestHeader(RpcRequestHeader):
-    """42 UNLOCK_BATCH_MQ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,13 +41,3 @@ class NotifyMinBrokerIdChangeRequestHeader:
     min_broker_addr: str | None = wire("minBrokerAddr", default=None)
     offline_broker_addr: str | None = wire("offlineBrokerAddr", default=None)
     ha_broker_addr: str | None = wire("haBrokerAddr", default=None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotifyBrokerRoleChangedRequestHeader:
-    """1008 NOTIFY_BROKER_ROLE_CHANGED."""
-
-    master_address: str | None = wire("masterAddress", default=None)
-    master_epoch: int | None = wire("masterEpoch", default=None)
-    sync_state_set_epoch: int | None = wire("syncStateSetEpoch", default=None)
-    master_broker_id: Long | None = wire("masterBrokerId", default=None)

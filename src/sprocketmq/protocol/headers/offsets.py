@@ -37,11 +37,6 @@ class UpdateConsumerOffsetRequestHeader(TopicRequestHeader):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateConsumerOffsetResponseHeader:
-    """Answers 15 UPDATE_CONSUMER_OFFSET."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOffsetRequestHeader(TopicRequestHeader):
     """29 SEARCH_OFFSET_BY_TIMESTAMP."""
 

@@ -109,10 +109,3 @@ class PollingInfoRequestHeader(TopicRequestHeader):
     consumer_group: str = wire("consumerGroup")
     topic: str = wire("topic")
     queue_id: int = wire("queueId")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PollingInfoResponseHeader:
-    """Answers 200055 POLLING_INFO."""
-
-    polling_num: int = wire("pollingNum")

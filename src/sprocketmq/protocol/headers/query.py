@@ -52,11 +52,3 @@ class QueryConsumeTimeSpanRequestHeader(TopicRequestHeader):
 
     topic: str = wire("topic")
     group: str = wire("group")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckRocksdbCqWriteProgressRequestHeader:
-    """354 CHECK_ROCKSDB_CQ_WRITE_PROGRESS."""
-
-    topic: str = wire("topic")
-    check_store_time: Long = wire("checkStoreTime", default=0)

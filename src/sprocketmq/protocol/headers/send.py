@@ -87,10 +87,3 @@ class RecallMessageRequestHeader(TopicRequestHeader):
     producer_group: str | None = wire("producerGroup", default=None)
     topic: str = wire("topic")
     recall_handle: str = wire("recallHandle")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallMessageResponseHeader:
-    """Answers 370 RECALL_MESSAGE."""
-
-    msg_id: str = wire("msgId")

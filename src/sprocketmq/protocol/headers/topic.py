@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sprocketmq.protocol.fields import wire
-from sprocketmq.protocol.header import RpcRequestHeader, TopicRequestHeader
+from sprocketmq.protocol.header import TopicRequestHeader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +25,6 @@ class CreateTopicRequestHeader(TopicRequestHeader):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicListRequestHeader(RpcRequestHeader):
-    """18 UPDATE_AND_CREATE_TOPIC_LIST."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteTopicRequestHeader(TopicRequestHeader):
     """215 DELETE_TOPIC_IN_BROKER."""
 
@@ -41,11 +36,6 @@ class GetTopicConfigRequestHeader(TopicRequestHeader):
     """351 GET_TOPIC_CONFIG."""
 
     topic: str = wire("topic")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GetAllTopicConfigResponseHeader:
-    """Answers 21 GET_ALL_TOPIC_CONFIG."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Which headers a request and its answer carry. A code that is not here carries neither."""
+"""Which headers a request and its answer carry, of those that are declared."""
 
 from __future__ import annotations
 
@@ -25,19 +25,13 @@ from sprocketmq.protocol.headers import (
 
 HEADERS: Mapping[int, tuple[type | None, type | None]] = {
     RequestCode.SEND_MESSAGE: (send.SendMessageRequestHeader, send.SendMessageResponseHeader),
-    RequestCode.PULL_MESSAGE: (pull.PullMessageRequestHeader, pull.PullMessageResponseHeader),
     RequestCode.QUERY_MESSAGE: (query.QueryMessageRequestHeader, query.QueryMessageResponseHeader),
     RequestCode.QUERY_CONSUMER_OFFSET: (
         offsets.QueryConsumerOffsetRequestHeader,
         offsets.QueryConsumerOffsetResponseHeader,
     ),
-    RequestCode.UPDATE_CONSUMER_OFFSET: (
-        offsets.UpdateConsumerOffsetRequestHeader,
-        offsets.UpdateConsumerOffsetResponseHeader,
-    ),
+    RequestCode.UPDATE_CONSUMER_OFFSET: (offsets.UpdateConsumerOffsetRequestHeader, None),
     RequestCode.UPDATE_AND_CREATE_TOPIC: (topic.CreateTopicRequestHeader, None),
-    RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: (topic.CreateTopicListRequestHeader, None),
-    RequestCode.GET_ALL_TOPIC_CONFIG: (None, topic.GetAllTopicConfigResponseHeader),
     RequestCode.GET_BROKER_CONFIG: (None, broker.GetBrokerConfigResponseHeader),
     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: (offsets.SearchOffsetRequestHeader, offsets.SearchOffsetResponseHeader),
     RequestCode.GET_MAX_OFFSET: (offsets.GetMaxOffsetRequestHeader, offsets.GetMaxOffsetResponseHeader),
@@ -47,18 +41,12 @@ HEADERS: Mapping[int, tuple[type | None, type | None]] = {
         offsets.GetEarliestMsgStoretimeResponseHeader,
     ),
     RequestCode.VIEW_MESSAGE_BY_ID: (query.ViewMessageRequestHeader, None),
-    RequestCode.HEART_BEAT: (client.HeartbeatRequestHeader, None),
-    RequestCode.UNREGISTER_CLIENT: (client.UnregisterClientRequestHeader, client.UnregisterClientResponseHeader),
+    RequestCode.UNREGISTER_CLIENT: (client.UnregisterClientRequestHeader, None),
     RequestCode.CONSUMER_SEND_MSG_BACK: (pull.ConsumerSendMsgBackRequestHeader, None),
     RequestCode.END_TRANSACTION: (transaction.EndTransactionRequestHeader, None),
-    RequestCode.GET_CONSUMER_LIST_BY_GROUP: (
-        client.GetConsumerListByGroupRequestHeader,
-        client.GetConsumerListByGroupResponseHeader,
-    ),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: (client.GetConsumerListByGroupRequestHeader, None),
     RequestCode.CHECK_TRANSACTION_STATE: (transaction.CheckTransactionStateRequestHeader, None),
     RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: (client.NotifyConsumerIdsChangedRequestHeader, None),
-    RequestCode.LOCK_BATCH_MQ: (client.LockBatchMqRequestHeader, None),
-    RequestCode.UNLOCK_BATCH_MQ: (client.UnlockBatchMqRequestHeader, None),
     RequestCode.PUT_KV_CONFIG: (kv.PutKVConfigRequestHeader, None),
     RequestCode.GET_KV_CONFIG: (kv.GetKVConfigRequestHeader, kv.GetKVConfigResponseHeader),
     RequestCode.DELETE_KV_CONFIG: (kv.DeleteKVConfigRequestHeader, None),
@@ -112,14 +100,9 @@ HEADERS: Mapping[int, tuple[type | None, type | None]] = {
     RequestCode.GET_TOPIC_CONFIG: (topic.GetTopicConfigRequestHeader, None),
     RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: (group.GetSubscriptionGroupConfigRequestHeader, None),
     RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: (group.UpdateGroupForbiddenRequestHeader, None),
-    RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS: (query.CheckRocksdbCqWriteProgressRequestHeader, None),
-    RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON: (broker.ExportRocksDBConfigToJsonRequestHeader, None),
-    RequestCode.LITE_PULL_MESSAGE: (pull.PullMessageRequestHeader, pull.PullMessageResponseHeader),
-    RequestCode.RECALL_MESSAGE: (send.RecallMessageRequestHeader, send.RecallMessageResponseHeader),
+    RequestCode.RECALL_MESSAGE: (send.RecallMessageRequestHeader, None),
     RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: (topic.CreateTopicRequestHeader, None),
     RequestCode.GET_BROKER_MEMBER_GROUP: (nameserver.GetBrokerMemberGroupRequestHeader, None),
-    RequestCode.ADD_BROKER: (broker.AddBrokerRequestHeader, None),
-    RequestCode.REMOVE_BROKER: (broker.RemoveBrokerRequestHeader, None),
     RequestCode.BROKER_HEARTBEAT: (nameserver.BrokerHeartbeatRequestHeader, None),
     RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: (ha.NotifyMinBrokerIdChangeRequestHeader, None),
     RequestCode.EXCHANGE_BROKER_HA_INFO: (ha.ExchangeHAInfoRequestHeader, ha.ExchangeHAInfoResponseHeader),
@@ -138,7 +121,6 @@ HEADERS: Mapping[int, tuple[type | None, type | None]] = {
         controller.GetReplicaInfoResponseHeader,
     ),
     RequestCode.CONTROLLER_GET_METADATA_INFO: (None, controller.GetMetaDataResponseHeader),
-    RequestCode.NOTIFY_BROKER_ROLE_CHANGED: (ha.NotifyBrokerRoleChangedRequestHeader, None),
     RequestCode.CLEAN_BROKER_DATA: (controller.CleanControllerBrokerDataRequestHeader, None),
     RequestCode.CONTROLLER_GET_NEXT_BROKER_ID: (
         controller.GetNextBrokerIdRequestHeader,
@@ -151,10 +133,8 @@ HEADERS: Mapping[int, tuple[type | None, type | None]] = {
     RequestCode.AUTH_CREATE_USER: (acl.CreateUserRequestHeader, None),
     RequestCode.AUTH_UPDATE_USER: (acl.UpdateUserRequestHeader, None),
     RequestCode.AUTH_DELETE_USER: (acl.DeleteUserRequestHeader, None),
-    RequestCode.AUTH_GET_USER: (acl.GetUserRequestHeader, None),
     RequestCode.AUTH_LIST_USER: (acl.ListUsersRequestHeader, None),
     RequestCode.AUTH_CREATE_ACL: (acl.CreateAclRequestHeader, None),
-    RequestCode.AUTH_UPDATE_ACL: (acl.UpdateAclRequestHeader, None),
     RequestCode.AUTH_DELETE_ACL: (acl.DeleteAclRequestHeader, None),
     RequestCode.AUTH_GET_ACL: (acl.GetAclRequestHeader, None),
     RequestCode.AUTH_LIST_ACL: (acl.ListAclsRequestHeader, None),
@@ -166,6 +146,6 @@ HEADERS: Mapping[int, tuple[type | None, type | None]] = {
         pop.ChangeInvisibleTimeResponseHeader,
     ),
     RequestCode.NOTIFICATION: (pop.NotificationRequestHeader, pop.NotificationResponseHeader),
-    RequestCode.POLLING_INFO: (pop.PollingInfoRequestHeader, pop.PollingInfoResponseHeader),
+    RequestCode.POLLING_INFO: (pop.PollingInfoRequestHeader, None),
 }
 """Request code -> (request header, response header)."""

@@ -35,11 +35,12 @@ def declared() -> dict[str, type]:
 DECLARED = declared()
 
 
-def test_every_header_of_the_table_is_declared_and_no_other() -> None:
-    assert set(DECLARED) == set(TABLE["headers"])
+def test_only_headers_of_the_table_are_declared() -> None:
+    """Not all of them: the fields of a pull are `requests.pull`'s, and a header that nothing reads is left out."""
+    assert set(DECLARED) - set(TABLE["headers"]) == set()
 
 
-@pytest.mark.parametrize("name", sorted(TABLE["headers"]))
+@pytest.mark.parametrize("name", sorted(DECLARED))
 def test_fields_agree_with_the_table(name: str) -> None:
     cls: Any = DECLARED[name]
     hints = get_type_hints(cls, include_extras=True)
@@ -50,7 +51,7 @@ def test_fields_agree_with_the_table(name: str) -> None:
     assert ours == {row["name"]: (TYPES[row["type"]], row["required"]) for row in TABLE["headers"][name]}
 
 
-@pytest.mark.parametrize("name", sorted(TABLE["headers"]))
+@pytest.mark.parametrize("name", sorted(DECLARED))
 def test_what_java_cannot_leave_null_has_a_value_here(name: str) -> None:
     primitive = {row["name"] for row in TABLE["headers"][name] if row["type"] in PRIMITIVE}
     cls: Any = DECLARED[name]
@@ -58,10 +59,11 @@ def test_what_java_cannot_leave_null_has_a_value_here(name: str) -> None:
 
 
 def test_codes_map_to_the_headers_of_the_table() -> None:
-    expected = {
-        row["code"]: (row["request_header"], row["response_header"])
+    named = {
+        row["code"]: tuple(
+            name if name in DECLARED else None for name in (row["request_header"], row["response_header"])
+        )
         for row in TABLE["request_info"].values()
-        if row["request_header"] or row["response_header"]
     }
     ours = {code: tuple(cls and cls.__name__ for cls in pair) for code, pair in HEADERS.items()}
-    assert ours == expected
+    assert ours == {code: pair for code, pair in named.items() if any(pair)}

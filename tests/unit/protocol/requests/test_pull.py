@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,11 @@ FIELDS = {
     "subscription": "TagA || 付款", "expressionType": "TAG", "maxMsgBytes": "262144", "requestSource": "0",
     "proxyFrowardClientId": "proxy", "bulk": "1",
 }  # fmt: skip
+#: What RocketMQ's own classes declare, without what every header inherits.
+HEADERS = {
+    name: {row["name"]: row["required"] for row in rows if "from" not in row}
+    for name, rows in json.loads((Path(__file__).parents[3] / "data" / "codes.json").read_text())["headers"].items()
+}
 BOTH = pytest.mark.parametrize("serialize_type", list(SerializeType), ids=str)
 
 
@@ -43,6 +50,23 @@ def expected(ext: dict[str, str]) -> list[Any]:
     texts = {"consumerGroup", "topic", "subscription", "expressionType", "proxyFrowardClientId"}
     found = [(name, ext.get(name)) for name in NAMES]
     return [value if value is None or name in texts else int(value) for name, value in found]
+
+
+def test_the_fields_are_those_of_the_table_and_our_own() -> None:
+    assert set(NAMES) == HEADERS["PullMessageRequestHeader"].keys() | {"bulk"}
+
+
+def test_what_the_table_requires_must_be_there() -> None:
+    with pytest.raises(CommandError) as caught:
+        decode_pull(sent({}))
+    required = {name for name, is_required in HEADERS["PullMessageRequestHeader"].items() if is_required}
+    assert set(str(caught.value).partition(" lacks ")[2].split(", ")) == required
+
+
+def test_the_fields_of_a_reply_are_those_of_the_table() -> None:
+    (reply,) = FrameDecoder().feed(encode_pull_reply_head(sent(None), 0, None, 1, 2, 3, 4, 0, forbidden_type=5))
+    added = {"offsetDelta"}  # of a static topic, by `static_topic.translate`
+    assert (reply.ext_fields or {}).keys() | added == HEADERS["PullMessageResponseHeader"].keys()
 
 
 @pytest.mark.parametrize("entry", PULLS, ids=[entry["file"] for entry in PULLS])
