@@ -29,7 +29,7 @@ from sprocketmq.protocol.bodies.group import GroupRetryPolicy, SubscriptionGroup
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.enums import GroupRetryPolicyType
 from sprocketmq.protocol.header import from_ext_fields
-from sprocketmq.protocol.headers.pull import ConsumerSendMsgBackRequestHeader
+from sprocketmq.protocol.headers.send_back import ConsumerSendMsgBackRequestHeader
 from sprocketmq.protocol.permissions import PERM_WRITE
 from sprocketmq.protocol.record.ids import offset_message_id
 from sprocketmq.protocol.record.properties import (

@@ -18,7 +18,7 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import CommandError
 from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
-from sprocketmq.protocol.headers.pull import ConsumerSendMsgBackRequestHeader
+from sprocketmq.protocol.headers.send_back import ConsumerSendMsgBackRequestHeader
 from sprocketmq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.names import TRACE_TOPIC

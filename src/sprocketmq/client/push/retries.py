@@ -17,7 +17,7 @@ from sprocketmq.client.producer.sender import Sender
 from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.codes import RequestCode
-from sprocketmq.protocol.headers.pull import ConsumerSendMsgBackRequestHeader
+from sprocketmq.protocol.headers.send_back import ConsumerSendMsgBackRequestHeader
 from sprocketmq.protocol.names import retry_topic
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.sysflag import BODY_MASK
