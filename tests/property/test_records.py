@@ -7,11 +7,12 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.protocol.batches import encode_batch
 
 from sprocketmq.errors import BodyError
 from sprocketmq.protocol.arrow.columns import decode_columns
 from sprocketmq.protocol.record import record as r
-from sprocketmq.protocol.record.batch import decode_batch, encode_batch
+from sprocketmq.protocol.record.batch import decode_batch
 from sprocketmq.protocol.record.record import Record, check_record, decode_record, decode_records, encode_record
 from sprocketmq.protocol.record.sysflag import BORN_HOST_V6, STORE_HOST_V6
 

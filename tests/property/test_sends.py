@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.broker.support import START_MS, FakeClock, make_broker
+from tests.unit.protocol.batches import encode_batch
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
-from sprocketmq.protocol.record.batch import encode_batch
 from sprocketmq.protocol.record.properties import decode_properties
 from sprocketmq.protocol.record.record import Record, decode_records
 from sprocketmq.protocol.requests.send import LETTERS

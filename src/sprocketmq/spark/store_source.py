@@ -204,12 +204,3 @@ def write_stats(folder: str, stats: ScanStats) -> None:
         "rowsReturned": stats.rows_returned, "damaged": stats.damaged,
     }  # fmt: skip
     (place / f"{uuid.uuid4().hex}.json").write_bytes(orjson.dumps(row))
-
-
-def read_stats(folder: Path | str) -> dict[str, int]:
-    """The sums over all tasks that wrote to `statsPath`."""
-    import orjson
-
-    rows = [orjson.loads(path.read_bytes()) for path in sorted(Path(folder).glob("*.json"))]
-    names = ("rowsScanned", "bytesScanned", "rowsReturned", "damaged")
-    return {name: sum(row[name] for row in rows) for name in names}

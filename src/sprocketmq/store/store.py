@@ -276,14 +276,6 @@ class MessageStore:
     def on_progress(self, hook: Callable[[], object] | None) -> None:
         self.flusher.on_progress = hook
 
-    def wait_flushed(self, offset: int, timeout_ms: int | None = None) -> PutStatus:
-        """Block until a put that ended at `offset` is on disk, then dispatch. For owners without an event loop."""
-        timeout = self.config.sync_flush_timeout if timeout_ms is None else timeout_ms
-        self.flusher.wake()
-        done = self.flusher.wait(offset, timeout)
-        self.dispatch_ready()
-        return PutStatus.PUT_OK if done else PutStatus.FLUSH_DISK_TIMEOUT
-
     def flush(self) -> None:
         """Flush the log now, on this thread, and dispatch what that made readable."""
         self.flusher.flush()

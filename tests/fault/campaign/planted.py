@@ -19,6 +19,7 @@ from tests.fault.campaign.story import Script
 from tests.fault.campaign.users import _named
 from tests.fault.campaign.world import World
 from tests.fault.disk import Node, SimDisk, SimFile
+from tests.unit.protocol.batches import encode_batch
 
 from sprocketmq.broker.delay.levels import Schedule
 from sprocketmq.broker.delay.recall import Recalls
@@ -33,7 +34,6 @@ from sprocketmq.broker.tables.queue_locks import QueueLocks
 from sprocketmq.broker.transaction.handler import Transactions
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.record.batch import encode_batch
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT
 from sprocketmq.remoting import Connection

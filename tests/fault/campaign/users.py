@@ -17,13 +17,13 @@ from tests.fault.campaign.messages import body_of, properties_of, uid_of
 from tests.fault.campaign.world import World
 from tests.fault.history.events import OpenCall
 from tests.unit.broker.support import Caller, fields, records
+from tests.unit.protocol.batches import encode_batch
 
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody, UnlockBatchRequestBody
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.record.batch import encode_batch
 from sprocketmq.protocol.record.properties import POP_CK, decode_properties, encode_properties
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_ROLLBACK

@@ -15,7 +15,6 @@ from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.config import FlushDiskType, StoreConfig
-from sprocketmq.store.log.append import PutStatus
 from sprocketmq.store.store import MessageStore
 
 TOPICS = 3
@@ -60,8 +59,11 @@ def write(root: str, mode: str, first: int) -> None:
         result = store.put_record(message(number))
         if not result.ok:
             return
-        if store.config.sync_flush and store.wait_flushed(result.end_offset) is not PutStatus.PUT_OK:
-            continue
+        if store.config.sync_flush:
+            store.flusher.wake()
+            if not store.flusher.wait(result.end_offset, store.config.sync_flush_timeout):
+                continue
+            store.dispatch_ready()
         sys.stdout.write(f"ack {number} {result.queue_offset} {result.commit_offset}\n")
         sys.stdout.flush()
 

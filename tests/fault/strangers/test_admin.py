@@ -12,8 +12,9 @@ from tests.fault.strangers.stranger import (
     nameserver_among_strangers,
     strangers,
 )
+from tests.unit.auth.authorization.reads import READS
 
-from sprocketmq.auth.authorization.request_table import CHANGES, READS, REQUESTS, Asker
+from sprocketmq.auth.authorization.request_table import CHANGES, REQUESTS, Asker
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.config import shown
 

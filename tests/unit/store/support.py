@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.unit.protocol.batches import encode_batch
+
 from sprocketmq.protocol.record.properties import encode_properties
 from sprocketmq.protocol.record.record import Record, decode_records
 from sprocketmq.store.config import StoreConfig
@@ -54,12 +56,7 @@ def put(
 
 def batch(*messages: tuple[bytes, bytes]) -> bytes:
     """A batch body of (body, properties)."""
-    parts = []
-    for body, text in messages:
-        size = 22 + len(body) + len(text)
-        head = b"".join(number.to_bytes(4, "big") for number in (size, 0, 0, 9, len(body)))
-        parts.append(head + body + len(text).to_bytes(2, "big") + text)
-    return b"".join(parts)
+    return encode_batch((9, body, text) for body, text in messages)
 
 
 def read_all(store: MessageStore, topic: str = "T", queue_id: int = 0) -> list[Record]:

@@ -340,6 +340,3 @@ REQUESTS: dict[int, Row] = {int(row.code): row for row in sorted(ROWS, key=lambd
 
 CHANGES = frozenset(row.code for row in ROWS if row.changes)
 """Requests that change something, whoever answers them."""
-
-READS = frozenset(row.code for row in ROWS if not row.changes and row.role in (Asker.ADMIN, Asker.ADMIN_OR_BROKER))
-"""Requests that show secrets, addresses or other people's data."""

@@ -13,7 +13,7 @@ import asyncio
 import inspect
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -36,11 +36,6 @@ class Retry(Exception):
     def __init__(self, level: int = 0, reason: str = "") -> None:
         super().__init__(reason or f"retry at delay level {level}")
         self.level = level
-
-
-Verdict = ConsumeResult | Retry | bool | None
-MessageHandler = Callable[[ReceivedMessage], Verdict | Awaitable[Verdict]]
-BatchHandler = Callable[[Sequence[ReceivedMessage]], Verdict | Awaitable[Verdict]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,9 @@
 # The C types of batch.py.
 # Sizes are Py_ssize_t before they are compared, though the wire has 32 bits: a sum of two cannot run over. Nothing
 # rests on the GIL: arguments are not changed, results are new.
-from sprocketmq.hot.octets cimport blank, cut, i16, i32, put, put_i16, put_i32, seal
+from sprocketmq.hot.octets cimport cut, i16, i32
 
 import cython
-
-@cython.locals(body_length=Py_ssize_t, properties_length=Py_ssize_t, size=Py_ssize_t, out=bytes, p=cython.p_uchar)
-cpdef bytes encode_entry(int flag, bytes body, bytes properties)
 
 @cython.locals(
     messages=list, p=cython.p_uchar, at=Py_ssize_t, end=Py_ssize_t, body_end=Py_ssize_t, properties_end=Py_ssize_t

@@ -7,8 +7,6 @@ size counts the whole entry; magic and crc are 0 and nobody reads them
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 try:
     import cython
 except ImportError:
@@ -17,32 +15,7 @@ except ImportError:
 from sprocketmq.errors import BodyError
 
 if not cython.compiled:
-    from sprocketmq.hot.octets import Octets, blank, cut, i16, i32, put, put_i16, put_i32, seal
-
-ENTRY_BYTES = 22  # an entry with nothing in its body and properties
-
-
-def encode_batch(messages: Iterable[tuple[int, bytes, bytes]]) -> bytes:
-    """The body that carries these (flag, body, properties)."""
-    return b"".join([encode_entry(flag, body, properties) for flag, body, properties in messages])
-
-
-def encode_entry(flag: int, body: bytes, properties: bytes) -> bytes:
-    body_length, properties_length = len(body), len(properties)
-    if properties_length > 32767:
-        raise ValueError(f"properties of {properties_length} bytes")
-    size = 22 + body_length + properties_length
-    out = blank(size)
-    p = out  # compiled, a pointer into new bytes: nobody has seen them yet, so they may still be written
-    put_i32(p, 0, size)
-    put_i32(p, 4, 0)
-    put_i32(p, 8, 0)
-    put_i32(p, 12, flag)
-    put_i32(p, 16, body_length)
-    put(p, 20, body, 0, body_length)
-    put_i16(p, 20 + body_length, properties_length)
-    put(p, 22 + body_length, properties, 0, properties_length)
-    return seal(out)
+    from sprocketmq.hot.octets import Octets, cut, i16, i32
 
 
 def decode_batch(body: bytes) -> list[tuple[int, bytes, bytes]]:

@@ -12,14 +12,12 @@ import struct
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sprocketmq.errors import CommandError
 from sprocketmq.protocol.fields import quoted
 from sprocketmq.protocol.record.hosts import IPV4_SIZE, IPV6_SIZE
 
 _I64 = struct.Struct(">q")
-_UNIQUE_TAIL = struct.Struct(">HIIH")
 
 MAX_BLOCK = 0x10000  # ids with one moment
 
@@ -33,28 +31,6 @@ def decode_offset_message_id(message_id: str) -> tuple[bytes, int]:
     """The store host, raw, and the commit offset."""
     raw = _unhex(message_id, (IPV4_SIZE + _I64.size, IPV6_SIZE + _I64.size))
     return raw[: -_I64.size], _I64.unpack(raw[-_I64.size :])[0]
-
-
-@dataclass(frozen=True, slots=True)
-class UniqueId:
-    """A unique id, taken apart."""
-
-    address: bytes
-    pid: int
-    instance: int
-    millis: int
-    counter: int
-
-    def born_ms(self, now_ms: int) -> int:
-        """When it was made. The id holds no month: it is the last one for which that is not in the future."""
-        born = month_start_ms(now_ms) + self.millis
-        return born if born <= now_ms else month_start_ms(month_start_ms(now_ms) - 1) + self.millis
-
-
-def decode_unique_id(unique_id: str) -> UniqueId:
-    raw = _unhex(unique_id, (4 + _UNIQUE_TAIL.size, 16 + _UNIQUE_TAIL.size))
-    address = raw[: -_UNIQUE_TAIL.size]
-    return UniqueId(address, *_UNIQUE_TAIL.unpack(raw[len(address) :]))
 
 
 class UniqueIds:

@@ -19,7 +19,6 @@ HEADER_SIZE = 40
 SLOT_SIZE = 4
 INDEX_ENTRY_SIZE = 20
 HEADER = struct.Struct(">qqqqii")
-SLOT = struct.Struct(">i")
 INDEX_ENTRY = struct.Struct(">iqii")
 
 

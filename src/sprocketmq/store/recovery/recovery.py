@@ -59,7 +59,6 @@ class RecoveryReport:
     damaged: list[RecoveryDamage] = field(default_factory=list)
     quarantined: list[Quarantined] = field(default_factory=list)
     cut_queue_entries: int = 0
-    rebuilt_queues: int = 0
 
 
 class Recovery:
@@ -229,7 +228,6 @@ class Recovery:
             if queue.max_offset > end:
                 path = queue.path_of(end * ENTRY_SIZE)
                 _log.error("%s is missing; the entries of its queue from %d on are built again", path, end)
-                self.report.rebuilt_queues += 1
 
     def _checkpoint_file(self) -> int:
         """The last file whose first record was safe, with all before it, at the checkpoint; else the first."""
@@ -299,7 +297,6 @@ class Recovery:
         for queue in lacking:
             queue.gap = False
             queue.empty()
-        self.report.rebuilt_queues += len(lacking)
         self._queues.complete = True
         self._walk_from(self._log.min_offset)
         for queue in lacking:

@@ -48,11 +48,6 @@ class QueueView:
     def max_offset(self) -> int:
         return self._on_disk + len(self._added) // ENTRY_SIZE
 
-    @property
-    def on_disk(self) -> int:
-        """Where the entries that are kept from the disk end."""
-        return self._on_disk
-
     def entry(self, offset: int) -> QueueEntry:
         if offset >= self._on_disk:
             return decode_entry(self._added, (offset - self._on_disk) * ENTRY_SIZE)

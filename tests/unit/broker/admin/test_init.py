@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.auth.authorization.reads import READS
 from tests.unit.broker.support import Caller
 
-from sprocketmq.auth.authorization.request_table import CHANGES, READS
+from sprocketmq.auth.authorization.request_table import CHANGES
 from sprocketmq.broker.broker import Broker
 from sprocketmq.codes import RequestCode, ResponseCode
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.unit.broker.conftest import StartBroker
 from tests.unit.broker.support import Caller, bodies, make_settings, wants
+from tests.unit.protocol.batches import encode_batch
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.send.backpressure import RESERVE_BYTES, Pressure, available_memory
@@ -18,7 +19,6 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import FlushFailed
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import FrameDecoder, encode_frame
-from sprocketmq.protocol.record.batch import encode_batch
 from sprocketmq.store.files.disk import Disk, DiskFile
 
 

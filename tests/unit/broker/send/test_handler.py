@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.broker.conftest import StartBroker
 from tests.unit.broker.support import KEY, START_MS, Caller, FakeClock, fields, records
+from tests.unit.protocol.batches import encode_batch
 
 from sprocketmq.broker.broker import Broker
 from sprocketmq.broker.cluster.registration import Registration
@@ -15,7 +16,6 @@ from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.record.batch import encode_batch
 from sprocketmq.protocol.record.properties import decode_properties, encode_properties
 from sprocketmq.protocol.requests.send import NAMES
 from sprocketmq.remoting import Connection, Handler, Reply

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 from tests.unit.protocol import golden
+from tests.unit.protocol.batches import encode_batch
 
 from sprocketmq.errors import BodyError
-from sprocketmq.protocol.record.batch import decode_batch, encode_batch
+from sprocketmq.protocol.record.batch import decode_batch
 from sprocketmq.protocol.record.properties import decode_properties
 
 BATCHES = [entry for entry in golden.cases("messages") if entry["kind"] == "batchBody"]
@@ -24,7 +25,6 @@ def test_golden_batch(entry: dict[str, Any]) -> None:
 
 def test_an_empty_body_holds_nothing() -> None:
     assert decode_batch(b"") == []
-    assert encode_batch([]) == b""
 
 
 def test_a_batch_cut_anywhere_is_an_error() -> None:
@@ -42,8 +42,3 @@ def test_a_length_that_lies_is_an_error(at: int, value: int) -> None:
     damaged[at : at + 4] = value.to_bytes(4, "big", signed=True)
     with pytest.raises(BodyError, match="batch entry at 0"):
         decode_batch(bytes(damaged))
-
-
-def test_properties_have_a_limit() -> None:
-    with pytest.raises(ValueError, match="properties of 32768 bytes"):
-        encode_batch([(0, b"", bytes(32768))])

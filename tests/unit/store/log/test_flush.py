@@ -103,14 +103,12 @@ def test_the_flush_thread_reports_progress_and_the_owner_dispatches(tmp_path: Pa
     assert store.max_offset("T", 0) == 0, "only the owner dispatches"
     store.dispatch_ready()
     assert store.max_offset("T", 0) == 1
-    assert store.wait_flushed(put(store).end_offset) is PutStatus.PUT_OK
-    assert store.max_offset("T", 0) == 2
     store.close()
 
 
-def test_a_flush_that_takes_too_long_is_a_timeout(tmp_path: Path) -> None:
+def test_who_waits_longer_than_he_would_is_told(tmp_path: Path) -> None:
     store = open_store(tmp_path, **SYNC)
-    assert store.wait_flushed(put(store).end_offset, 1) is PutStatus.FLUSH_DISK_TIMEOUT
+    assert not store.flusher.wait(put(store).end_offset, 1)
     store.close()
 
 
@@ -128,7 +126,7 @@ def test_a_failed_flush_is_final(tmp_path: Path) -> None:
     assert len(disk.syncs) == syncs, "the kernel may say yes the second time, and that means nothing"
     assert store.flushed_offset == safe.end_offset
     with pytest.raises(FlushFailed):
-        store.wait_flushed(lost.end_offset)
+        store.flusher.wait(lost.end_offset, 0)
     assert put(store).status == PutStatus.SERVICE_NOT_AVAILABLE
     assert bodies(store) == [b"safe"], "reading goes on, up to what is safe"
     store.close()

@@ -51,7 +51,7 @@ def recovered(root: Path) -> dict[str, Any]:
         "end": view.log_end,
         "damage": view.damage,
         "queues": {key: list(queue.entries(0, 1 << 40)) for key, queue in view.queues.items()},
-        "bounds": {key: (queue.min_offset, queue.on_disk, queue.max_offset) for key, queue in view.queues.items()},
+        "bounds": {key: (queue.min_offset, queue._on_disk, queue.max_offset) for key, queue in view.queues.items()},
         "indexes": [(index.name, index.header) for index in view.indexes],
     }
 
