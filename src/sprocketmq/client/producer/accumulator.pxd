@@ -3,6 +3,7 @@
 # nothing rests on the GIL.
 from sprocketmq.client.message cimport Message
 from sprocketmq.hot.octets cimport i32, put, put_hex16, put_i16, put_i32, resize
+from sprocketmq.protocol.record.batch cimport ENTRY_BYTES
 
 import cython
 

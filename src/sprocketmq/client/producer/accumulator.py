@@ -22,6 +22,7 @@ from sprocketmq.protocol.record.ids import MAX_BLOCK
 
 if not cython.compiled:
     from sprocketmq.hot.octets import i32, put, put_hex16, put_i16, put_i32, resize
+    from sprocketmq.protocol.record.batch import ENTRY_BYTES
 
 MAX_MESSAGES = MAX_BLOCK  # of a batch
 
@@ -29,7 +30,7 @@ _NAME = b"UNIQ_KEY\x01"
 _WAIT = WAIT.encode()
 _NO_WAIT = NO_WAIT.encode()
 _KEY_BYTES = 32
-_KEY_AT = 22 + len(_NAME)  # in an entry whose body is empty
+_KEY_AT = ENTRY_BYTES + len(_NAME)  # in an entry whose body is empty
 _PLAIN_BYTES = _KEY_AT + _KEY_BYTES + len(_WAIT)  # the entry of a message with no properties but its id
 _MOST_PROPERTIES = MAX_PROPERTIES_BYTES
 _FIRST_BYTES = 4096
@@ -65,7 +66,7 @@ class Accumulator:
         if properties_length > _MOST_PROPERTIES:
             raise InvalidMessage(f"the properties of a message take at most {MAX_PROPERTIES_BYTES} bytes")
         at = self.size
-        size = 22 + length + properties_length
+        size = ENTRY_BYTES + length + properties_length
         if at + size > len(self._buffer):
             resize(self._buffer, 2 * (at + size))
         p = self._buffer  # compiled, a pointer: taken after `resize`, which may have moved the bytes

@@ -5,6 +5,9 @@ from sprocketmq.hot.octets cimport cut, i16, i32
 
 import cython
 
+cdef enum:
+    ENTRY_BYTES = 22
+
 @cython.locals(
     messages=list, p=cython.p_uchar, at=Py_ssize_t, end=Py_ssize_t, body_end=Py_ssize_t, properties_end=Py_ssize_t
 )

@@ -17,6 +17,8 @@ from sprocketmq.errors import BodyError
 if not cython.compiled:
     from sprocketmq.hot.octets import Octets, cut, i16, i32
 
+    ENTRY_BYTES = 22  # an entry with nothing in its body and properties
+
 
 def decode_batch(body: bytes) -> list[tuple[int, bytes, bytes]]:
     """(flag, body, properties) of every message. Raises BodyError where the parts do not add up."""
@@ -33,11 +35,11 @@ def decode_batch(body: bytes) -> list[tuple[int, bytes, bytes]]:
 
 def check_entry(p: Octets, at: int, end: int) -> int:
     """Where the body of the entry at `at` ends, when the entry is whole."""
-    if end - at < 22:
+    if end - at < ENTRY_BYTES:
         raise BodyError(f"batch entry at {at} is cut off")
     size = i32(p, at)
     body_length = i32(p, at + 16)
-    if size < 22 or size > end - at or body_length < 0 or body_length > size - 22:
+    if size < ENTRY_BYTES or size > end - at or body_length < 0 or body_length > size - ENTRY_BYTES:
         raise BodyError(f"batch entry at {at}: size {size}, body of {body_length} bytes")
     body_end = at + 20 + body_length
     if i16(p, body_end) < 0 or body_end + 2 + i16(p, body_end) != at + size:

@@ -1,7 +1,7 @@
 # The C types of rows.py.
 # A row number has 64 bits before it is cut into the key's two halves of 16; flags have 64 until they are found to fit
 # into 32. Nothing rests on the GIL: one task on one thread fills its own batches.
-from sprocketmq.protocol.record.batch cimport decode_batch
+from sprocketmq.protocol.record.batch cimport ENTRY_BYTES, decode_batch
 from sprocketmq.protocol.record.hashing cimport utf8_hash
 from sprocketmq.hot.octets cimport cut, find, put, put_hex16, put_i16, put_i32, put_near, same, text
 from sprocketmq.spark.write.arrow_cells cimport Field, Numbers, Pairs, Ranges

@@ -30,6 +30,7 @@ if not cython.compiled:
     from sprocketmq.hot.octets import (  # isort: skip
         Octets, cut, find, put, put_hex16, put_i16, put_i32, put_near, same, text,
     )  # fmt: skip
+    from sprocketmq.protocol.record.batch import ENTRY_BYTES
 
 #: The largest body of a request, and so the largest entry.
 MAX_ENTRY_BYTES = 4 * 1024 * 1024
@@ -146,9 +147,9 @@ class EntryFill:
             raise self.bad(row, "has no body")
         at = batch.size
         # Compiled, a bare address: there is room for the most that the row can take, and it moves at no call below.
-        p = batch.reserve(22 + length + self.most_properties(row))
+        p = batch.reserve(ENTRY_BYTES + length + self.most_properties(row))
         put_near(p, at + 20, bodies.data, bodies.at(row), length, bodies.data_end)
-        properties_at = at + 22 + length
+        properties_at = at + ENTRY_BYTES + length
         end = self.put_properties(p, properties_at, row)
         if end - properties_at > _MOST_PROPERTIES:
             raise self.bad(row, f"has properties of {end - properties_at} bytes; a message takes {_MOST_PROPERTIES}")
