@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from sprocketmq.errors import StoreError
 from sprocketmq.protocol.record.record import BLANK_BYTES, Record
-from sprocketmq.store.dispatch.record_dispatch import in_queue, properties_of, queue_entry
+from sprocketmq.protocol.record.sysflag import is_queued
+from sprocketmq.store.dispatch.record_dispatch import properties_of, queue_entry
 from sprocketmq.store.files.files import File
 from sprocketmq.store.log.commitlog import CommitLog
 from sprocketmq.store.log_truncation import is_blank
@@ -71,7 +72,7 @@ def sync_all(files: Sequence[File]) -> None:
 
 def _fill_queue_gap(store: MessageStore, record: Record) -> None:
     """Where the queue has a filler in the place of the record, it gets its entry."""
-    queue = store.queues.find(record.topic, record.queue_id) if in_queue(record) else None
+    queue = store.queues.find(record.topic, record.queue_id) if is_queued(record.sys_flag) else None
     entry = None if queue is None else queue.entry(record.queue_offset)
     if queue is None or entry is None or not entry.is_filler:
         return

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.system_topics.alarm import Alarm, Steady
 from sprocketmq.broker.system_topics.delivery import Deliveries, home_of, redirect
 from sprocketmq.broker.system_topics.safe_progress import SafeProgress
@@ -26,7 +26,7 @@ from sprocketmq.protocol.bodies.data_version import DataVersion
 from sprocketmq.protocol.names import SCHEDULE_TOPIC, TRANSACTION_HALF_TOPIC
 from sprocketmq.protocol.record.properties import DELAY, decode_properties
 from sprocketmq.protocol.record.property_numbers import number_in
-from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT
+from sprocketmq.protocol.record.sysflag import is_queued
 from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.config_files import ConfigFile, DelayOffsets
 from sprocketmq.store.log.append import PutResult
@@ -138,7 +138,7 @@ class Schedule:
     def intercept(self, message: BrokerMessage) -> None:
         """Let a delayed message rest. One above the highest level waits as long as that."""
         number = level_of(message)
-        if number <= 0 or message.sys_flag & TRANSACTION_BITS not in (0, TRANSACTION_COMMIT):
+        if number <= 0 or not is_queued(message.sys_flag):
             return
         level = self._levels[min(number, len(self._levels)) - 1]
         message.properties[DELAY] = str(level.number)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from sprocketmq.broker.delay.levels import level_of
 from sprocketmq.broker.delay.recall import recall_handle, recalled_key
 from sprocketmq.broker.delay.timer import QUEUE, Timer
-from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.delivery import redirect
 from sprocketmq.codes import ResponseCode
@@ -27,7 +27,7 @@ from sprocketmq.protocol.record.properties import (
     UNIQUE_KEY,
 )
 from sprocketmq.protocol.record.property_numbers import number_in
-from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT
+from sprocketmq.protocol.record.sysflag import is_queued
 from sprocketmq.store.files.clock import Clock
 
 _ASKED = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
@@ -44,7 +44,7 @@ class TimedSends:
         properties = message.properties
         if not any(name in properties for name in _ASKED) or message.topic == TIMER_TOPIC:
             return
-        if message.sys_flag & TRANSACTION_BITS not in (0, TRANSACTION_COMMIT):
+        if not is_queued(message.sys_flag):
             return
         if level_of(message) > 0:
             for name in _ASKED:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.send.admission import SendAdmission
-from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage
+from sprocketmq.broker.send.message import BrokerMessage
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.group_members import ProducerTable
 from sprocketmq.codes import RequestCode, ResponseCode
@@ -35,6 +35,7 @@ from sprocketmq.protocol.record.properties import (
     decode_properties,
     encode_properties,
 )
+from sprocketmq.protocol.record.sysflag import transaction_type
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.store import MessageStore
@@ -84,7 +85,7 @@ class Replies:
             sent = from_ext_fields(SendMessageRequestHeader, request.ext_fields)
         else:
             sent = from_ext_fields(SendMessageRequestHeaderV2, request.ext_fields)
-        if not request.body or sent.sys_flag & TRANSACTION_BITS:
+        if not request.body or transaction_type(sent.sys_flag):
             raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, "a reply has a body, and is no transaction")
         return sent
 

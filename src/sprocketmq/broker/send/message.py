@@ -17,8 +17,6 @@ from sprocketmq.remoting.peer import Peer
 from sprocketmq.store.log.append import PutResult
 from sprocketmq.store.store import MessageStore
 
-TRANSACTION_BITS = 0xC
-
 
 @dataclass(slots=True, kw_only=True)
 class BrokerMessage:

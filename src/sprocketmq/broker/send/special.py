@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sprocketmq.broker.metrics.counter import Counter
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.send.message import TRANSACTION_BITS, BrokerMessage, Interceptor, added_properties
+from sprocketmq.broker.send.message import BrokerMessage, Interceptor, added_properties
 from sprocketmq.broker.send.refusals import not_stored
 from sprocketmq.broker.settings import Settings
 from sprocketmq.codes import ResponseCode
@@ -21,6 +21,7 @@ from sprocketmq.protocol import names
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.record.ids import UniqueIds
 from sprocketmq.protocol.record.properties import DELAY, POP_CK, TRANSIENT_PREFIX, UNIQUE_KEY, decode_properties
+from sprocketmq.protocol.record.sysflag import transaction_type
 from sprocketmq.protocol.requests.send import SendRequest
 from sprocketmq.remoting import Connection
 from sprocketmq.store.log.append import PutResult
@@ -85,5 +86,5 @@ class SpecialSends:
 def check_batch(sent: SendRequest) -> None:
     """Interceptors know single messages only: what needs one cannot be asked of a batch."""
     is_retry = sent.topic.startswith(names.RETRY_PREFIX)
-    if is_retry or sent.sys_flag & TRANSACTION_BITS or DELAY in decode_properties(sent.properties):
+    if is_retry or transaction_type(sent.sys_flag) or DELAY in decode_properties(sent.properties):
         raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, "a batch cannot be retried, delayed or a transaction")

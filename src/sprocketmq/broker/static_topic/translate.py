@@ -25,7 +25,7 @@ from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.bodies.mapping import LogicQueueMappingItem
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.record.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED
+from sprocketmq.protocol.record.sysflag import TRANSACTION_PREPARED, transaction_type
 from sprocketmq.protocol.requests.pull import COMMIT_OFFSET, SUSPEND
 
 Way = Callable[[LogicalAsk], Awaitable[Command]]
@@ -45,7 +45,7 @@ async def send(ask: LogicalAsk) -> Command:
     fields = dict(reply.ext_fields or {})
     if "queueOffset" in fields:
         fields["queueId"] = str(ask.queue.queue_id)
-        if ask.sys_flag & TRANSACTION_MASK != TRANSACTION_PREPARED:
+        if transaction_type(ask.sys_flag) != TRANSACTION_PREPARED:
             fields["queueOffset"] = str(to_logical(leader, int(fields["queueOffset"])))
     return ask.request.reply(reply.code, reply.remark, ext_fields=fields)
 

@@ -20,7 +20,7 @@ from sprocketmq.codes import RequestCode
 from sprocketmq.protocol import headers
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
-from sprocketmq.protocol.record.sysflag import TRANSACTION_PREPARED
+from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
 
 if TYPE_CHECKING:
     from sprocketmq.client.producer.producer import Producer
@@ -30,8 +30,8 @@ class TransactionState(IntEnum):
     """What became of the local work. The numbers travel."""
 
     UNKNOWN = 0
-    COMMIT = 8
-    ROLLBACK = 12
+    COMMIT = TRANSACTION_COMMIT
+    ROLLBACK = TRANSACTION_ROLLBACK
 
 
 #: Asked by the broker when it has heard nothing of a transaction: look the local work up and tell its state.

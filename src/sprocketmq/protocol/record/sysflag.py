@@ -41,6 +41,16 @@ def transaction_type(sys_flag: int) -> int:
     return sys_flag & TRANSACTION_MASK
 
 
+def is_queued(sys_flag: int) -> bool:
+    """Half messages and rolled back ones are in the log alone."""
+    return sys_flag & TRANSACTION_MASK in (0, TRANSACTION_COMMIT)
+
+
+def is_indexed(sys_flag: int) -> bool:
+    """Half messages are found by their keys as well; what says that one was rolled back is no message."""
+    return sys_flag & TRANSACTION_MASK != TRANSACTION_ROLLBACK
+
+
 def with_transaction_type(sys_flag: int, kind: int) -> int:
     return sys_flag & ~TRANSACTION_MASK | kind
 

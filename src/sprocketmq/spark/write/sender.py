@@ -19,12 +19,12 @@ from sprocketmq.client.errors import NoRoute
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.record.sysflag import TRANSACTION_PREPARED
 from sprocketmq.protocol.requests.send_frame import Payload, SendFrames
 from sprocketmq.spark.options.sink import SinkOptions
 from sprocketmq.spark.write.batches import QueueBatch, TopicBatches
 from sprocketmq.spark.write.rows import BadRow, EntryFill
 
-HALF = 0x4
 _ELECTING_S = 0.1
 
 #: Told where a message was stored, and what the broker said.
@@ -60,7 +60,7 @@ class RowSender:
         """Store a row where no consumer sees it yet."""
         if rows.delay(row):
             raise BadRow("delayLevel cannot be used with delivery exactly-once: a half message has no delay")
-        self._send_alone(rows, row, rows.batch_of(self._batches(rows, row), row), HALF, stored)
+        self._send_alone(rows, row, rows.batch_of(self._batches(rows, row), row), TRANSACTION_PREPARED, stored)
 
     def flush(self) -> None:
         for batches in self._topics.values():

@@ -6,7 +6,7 @@ from sprocketmq.hot.octets cimport cut, i32, i64, same, text
 from sprocketmq.protocol.record.hashing cimport hash_octets, positive
 from sprocketmq.protocol.record.record cimport FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
 from sprocketmq.protocol.record.record cimport RecordParts
-from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
+from sprocketmq.protocol.record.sysflag cimport is_indexed, is_queued
 from sprocketmq.store.files.bad_pages cimport BadPages
 from sprocketmq.store.index.cursor cimport IndexCursor
 from sprocketmq.hot.memory cimport as_int32, pointer
@@ -48,7 +48,6 @@ cdef class Dispatcher:
 
     cdef void share(self, bytes properties) noexcept
 
-    @cython.locals(kind=int)
     cdef int dispatch(
         self, QueueCursor cursor, const unsigned char* p, Py_ssize_t at, Py_ssize_t own_end, Py_ssize_t end,
         long long commit_offset, int size, int sys_flag, long long queue_offset, long long store_timestamp,

@@ -36,7 +36,7 @@ if not cython.compiled:
     from sprocketmq.hot.octets import cut, i32, i64, same, text
     from sprocketmq.protocol.record.hashing import hash_octets, positive
     from sprocketmq.protocol.record.record import FIXED_BYTES, NO_MAGIC, WHOLE, WRONG_PARTS
-    from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
+    from sprocketmq.protocol.record.sysflag import is_indexed, is_queued
 
 #: Records that may wait for one queue.
 MAX_HELD = 1_000_000
@@ -139,13 +139,12 @@ class Dispatcher:
         sys_flag: int, queue_offset: int, store_timestamp: int,
     ) -> None:  # fmt: skip
         """One record, whose properties are `p[at:end]`; those from `own_end` on are shared."""
-        kind = sys_flag & TRANSACTION_MASK
         self._found.scan(p, at, own_end)
         if own_end < end:
             self._found.follow(self._shared, own_end)
         BAD_PAGES.check()
         self.store_timestamp = store_timestamp
-        if kind == 0 or kind == TRANSACTION_COMMIT:
+        if is_queued(sys_flag):
             if commit_offset < cursor.deleted_below and store_timestamp <= cursor.deleted_until:
                 pass  # its topic was deleted since
             elif (
@@ -160,7 +159,7 @@ class Dispatcher:
                     self.enter(cursor, p, at, end, commit_offset, size, queue_offset, store_timestamp)
                 except QueueUnwritable as error:
                     self.hold(cursor, commit_offset, size, store_timestamp, error)
-        if self.index is not None and kind != TRANSACTION_ROLLBACK:
+        if self.index is not None and is_indexed(sys_flag):
             self.dispatch_keys(cursor, p, commit_offset, store_timestamp)
         BAD_PAGES.check_write()
 

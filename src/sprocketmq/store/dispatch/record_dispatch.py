@@ -14,7 +14,7 @@ from sprocketmq.protocol.record.hashing import index_key_hash, tags_code
 from sprocketmq.protocol.record.properties import DELAY, KEYS, TAGS, UNIQUE_KEY, decode_properties, split_keys
 from sprocketmq.protocol.record.property_numbers import number_in
 from sprocketmq.protocol.record.record import Record
-from sprocketmq.protocol.record.sysflag import TRANSACTION_PREPARED, TRANSACTION_ROLLBACK, transaction_type
+from sprocketmq.protocol.record.sysflag import is_indexed
 from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
 from sprocketmq.store.queue.format import QueueEntry
 
@@ -23,10 +23,6 @@ _DELAYS = parse_delay_levels(DEFAULT_DELAY_LEVELS)
 
 def properties_of(record: Record) -> dict[str, str]:
     return decode_properties(record.properties.decode("utf-8", "replace"))
-
-
-def in_queue(record: Record) -> bool:
-    return transaction_type(record.sys_flag) not in (TRANSACTION_PREPARED, TRANSACTION_ROLLBACK)
 
 
 def queue_entry(record: Record, properties: dict[str, str], delays: tuple[int, ...] = _DELAYS) -> QueueEntry:
@@ -39,7 +35,7 @@ def queue_entry(record: Record, properties: dict[str, str], delays: tuple[int, .
 
 def index_keys(record: Record, properties: dict[str, str]) -> list[str]:
     """The unique key first, then each of the user's keys."""
-    if transaction_type(record.sys_flag) == TRANSACTION_ROLLBACK:
+    if not is_indexed(record.sys_flag):
         return []
     unique = properties.get(UNIQUE_KEY)
     return [*([unique] if unique else []), *split_keys(properties.get(KEYS, ""))]

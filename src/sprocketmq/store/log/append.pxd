@@ -5,7 +5,7 @@ from sprocketmq.hot.octets cimport blank, i32, le32, put_i64, put_le32, seal
 from sprocketmq.protocol.record.record cimport (
     BLANK_BYTES, MAX_PROPERTIES_BYTES, closed, reserve_property_crc, store_size, write_at,
 )
-from sprocketmq.protocol.record.sysflag cimport BORN_HOST_V6, STORE_HOST_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
+from sprocketmq.protocol.record.sysflag cimport BORN_HOST_V6, STORE_HOST_V6, is_queued
 from sprocketmq.store.files.bad_pages cimport BadPages
 from sprocketmq.store.log.batch cimport BatchRun, put_heads
 from sprocketmq.store.dispatch.dispatch cimport Dispatcher
@@ -134,4 +134,3 @@ cdef class Appender:
     cdef PutResult refused(self, int status)
 
 
-cdef bint is_queued(int sys_flag) noexcept

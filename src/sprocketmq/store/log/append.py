@@ -35,7 +35,7 @@ if not cython.compiled:
         store_size,
         write_at,
     )  # fmt: skip
-    from sprocketmq.protocol.record.sysflag import BORN_HOST_V6, STORE_HOST_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
+    from sprocketmq.protocol.record.sysflag import BORN_HOST_V6, STORE_HOST_V6, is_queued
     from sprocketmq.store.log.batch import put_heads
     from sprocketmq.store.queue.format import ENTRY_SIZE
 
@@ -349,11 +349,6 @@ class Appender:
     def refused(self, status: int) -> PutResult:
         self.failed_times += 1
         return PutResult(status)
-
-
-def is_queued(sys_flag: int) -> bool:
-    """Half messages and rolled back ones are in the log alone."""
-    return sys_flag & TRANSACTION_MASK in (0, TRANSACTION_COMMIT)
 
 
 def refusal(error: StoreError) -> int:

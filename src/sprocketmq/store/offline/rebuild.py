@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from sprocketmq.atomic_file import replace_file
 from sprocketmq.protocol.record.record import Record
+from sprocketmq.protocol.record.sysflag import is_queued
 from sprocketmq.store.dispatch import record_dispatch
 from sprocketmq.store.files.disk import Disk
 from sprocketmq.store.files.files import Files, sync_parents
@@ -67,7 +68,7 @@ class Dispatched(NamedTuple):
     @classmethod
     def of(cls, record: Record, delays: tuple[int, ...]) -> Dispatched:
         properties = record_dispatch.properties_of(record)
-        entry = record_dispatch.queue_entry(record, properties, delays) if record_dispatch.in_queue(record) else None
+        entry = record_dispatch.queue_entry(record, properties, delays) if is_queued(record.sys_flag) else None
         return cls(
             record.topic, record.queue_id, record.queue_offset, record.store_timestamp, record.commit_offset,
             record.size, entry, tuple(record_dispatch.key_hashes(record, properties)),

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from sprocketmq.protocol.record.record import BLANK_BYTES, MAGIC_BLANK, Record
+from sprocketmq.protocol.record.sysflag import is_queued
 from sprocketmq.store.dispatch import record_dispatch
 from sprocketmq.store.files.checkpoint import PLACES_AT, written_timestamps
 from sprocketmq.store.offline.verify_config import check_config
@@ -85,7 +86,7 @@ def _pass_over(view: StoreView, agreement: Agreement, at: int, end: int) -> int:
 def _check_record(view: StoreView, record: Record, queues: QueueCheck, index: IndexCheck) -> Iterator[Finding]:
     properties = record_dispatch.properties_of(record)
     queues.agreement(record.topic, record.queue_id)
-    if record_dispatch.in_queue(record):
+    if is_queued(record.sys_flag):
         yield from queues.check(record, record_dispatch.queue_entry(record, properties, view.delays))
     yield from index.check(record, record_dispatch.key_hashes(record, properties))
 

@@ -3,7 +3,7 @@
 # thread, and only reads: nothing rests on the GIL.
 from sprocketmq.hot.octets cimport cut, i32, i64, le32, put_le32, same
 from sprocketmq.protocol.record.record cimport WHOLE, RecordParts
-from sprocketmq.protocol.record.sysflag cimport TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
+from sprocketmq.protocol.record.sysflag cimport is_indexed, is_queued
 from sprocketmq.protocol.record.hashing cimport hash_octets, positive
 from sprocketmq.hot.memory cimport as_int32, pointer
 from sprocketmq.store.dispatch.property_scan cimport PropertyScan
@@ -60,7 +60,7 @@ cdef class Agreement:
     cpdef Py_ssize_t walk(self, object data, long long origin, Py_ssize_t enough) except -1
 
     @cython.locals(
-        layout=RecordParts, agreement=QueueAgreement, kind=int, queued=bint, queue_offset=cython.longlong,
+        layout=RecordParts, agreement=QueueAgreement, queued=bint, queue_offset=cython.longlong,
         store_timestamp=cython.longlong,
     )
     cdef bint agrees(self, const unsigned char* p, long long commit_offset) except -1

@@ -26,7 +26,7 @@ if not cython.compiled:
     from sprocketmq.hot.octets import cut, i32, i64, le32, put_le32, same
     from sprocketmq.protocol.record.hashing import hash_octets, positive
     from sprocketmq.protocol.record.record import WHOLE
-    from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
+    from sprocketmq.protocol.record.sysflag import is_indexed, is_queued
     from sprocketmq.store.index.format import INDEX_ENTRY_SIZE
     from sprocketmq.store.queue.format import ENTRY_SIZE
 
@@ -113,14 +113,13 @@ class Agreement:
         if agreement is None:
             return False
         self._found.scan(p, layout.properties_at, layout.properties_end)
-        kind = layout.sys_flag & TRANSACTION_MASK
-        queued = kind == 0 or kind == TRANSACTION_COMMIT
+        queued = is_queued(layout.sys_flag)
         queue_offset, store_timestamp = i64(p, layout.at + 20), i64(p, layout.store_time_at)
         if queued and not self.has_entry(agreement, p, queue_offset, commit_offset):
             return False
         self._keys = 0
         if self._index is not None:
-            if kind != TRANSACTION_ROLLBACK and not self.has_keys(agreement, p, commit_offset, store_timestamp):
+            if is_indexed(layout.sys_flag) and not self.has_keys(agreement, p, commit_offset, store_timestamp):
                 return False
             if not self.has_no_more_keys(commit_offset):
                 return False

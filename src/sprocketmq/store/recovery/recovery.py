@@ -24,7 +24,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from sprocketmq.protocol.record.record import BLANK, NO_MAGIC, REASONS, WHOLE
-from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, transaction_type
+from sprocketmq.protocol.record.sysflag import is_queued
 from sprocketmq.store.dispatch.dispatch import Dispatcher
 from sprocketmq.store.files.checkpoint import Checkpoint
 from sprocketmq.store.files.deleted_topics import DeletedTopics, Deletion
@@ -353,7 +353,7 @@ class Recovery:
         if base is None or view is None:
             return None
         topic, queue_id, queue_offset, sys_flag, timestamp = topic_and_place(view, found.commit_offset - base)
-        if transaction_type(sys_flag) not in (0, TRANSACTION_COMMIT):
+        if not is_queued(sys_flag):
             return None
         if not self._checkpoint.vouches_for(found.commit_offset + found.size, timestamp):
             return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sprocketmq.protocol.record.record import Record
+from sprocketmq.protocol.record.sysflag import is_queued
 from sprocketmq.store.dispatch import record_dispatch
 from sprocketmq.store.view import recovery
 from sprocketmq.store.view.index import IndexBuilder, IndexShape, IndexView
@@ -21,7 +22,7 @@ class Reindex:
 
     def put_all(self, records: Iterable[Record]) -> None:
         for record in records:
-            if record_dispatch.in_queue(record):
+            if is_queued(record.sys_flag):
                 self.queued_timestamp = record.store_timestamp
             if not self.indexes or record.commit_offset >= self.indexes[-1].header.end_offset:
                 for key_hash in record_dispatch.key_hashes(record, record_dispatch.properties_of(record)):

@@ -15,6 +15,7 @@ from pathlib import Path
 from sprocketmq.errors import StoreCorrupt, StoreError
 from sprocketmq.protocol.record.hashing import index_key_hash
 from sprocketmq.protocol.record.record import Record
+from sprocketmq.protocol.record.sysflag import is_queued
 from sprocketmq.store.config import DEFAULT_DELAY_LEVELS, parse_delay_levels
 from sprocketmq.store.dispatch import record_dispatch
 from sprocketmq.store.files.checkpoint import Checkpoint, decode_checkpoint
@@ -212,7 +213,7 @@ class StoreView:
 
     def _vouched(self, record: Record) -> bool | None:
         """A store time alone may be that of an old record which an earlier recovery left behind the log's end."""
-        if not record_dispatch.in_queue(record):
+        if not is_queued(record.sys_flag):
             return None
         if not self.stored_checkpoint.vouches_for(record.commit_offset + record.size, record.store_timestamp):
             return False
@@ -239,7 +240,7 @@ class StoreView:
         return passed
 
     def _dispatch(self, record: Record) -> None:
-        if record_dispatch.in_queue(record) and not self.is_deleted(record):
+        if is_queued(record.sys_flag) and not self.is_deleted(record):
             entry = record_dispatch.queue_entry(record, record_dispatch.properties_of(record), self.delays)
             self._again.room(record.topic, record.queue_id).add(record.queue_offset, entry)
 

@@ -38,3 +38,18 @@ def test_transaction_type() -> None:
     assert (prepared, transaction_type(prepared)) == (0x15, sysflag.TRANSACTION_PREPARED)
     assert sysflag.with_transaction_type(prepared, sysflag.TRANSACTION_ROLLBACK) == 0x1D
     assert sysflag.with_transaction_type(prepared, 0) == 0x11
+
+
+@pytest.mark.parametrize(
+    ("kind", "queued", "indexed"),
+    [
+        (0, True, True),
+        (sysflag.TRANSACTION_PREPARED, False, True),
+        (sysflag.TRANSACTION_COMMIT, True, True),
+        (sysflag.TRANSACTION_ROLLBACK, False, False),
+    ],
+)
+def test_what_a_transaction_type_means_for_queue_and_index(kind: int, queued: bool, indexed: bool) -> None:
+    for others in (0, 0xF3 ^ 0x300):
+        sys_flag = others | kind
+        assert (sysflag.is_queued(sys_flag), sysflag.is_indexed(sys_flag)) == (queued, indexed)

@@ -15,11 +15,12 @@ from sprocketmq.protocol.frame.decoder import FrameDecoder
 from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.batch import decode_batch
 from sprocketmq.protocol.record.properties import decode_properties
+from sprocketmq.protocol.record.sysflag import TRANSACTION_PREPARED
 from sprocketmq.protocol.requests.send_frame import Sign
 from sprocketmq.spark.options.sink import SinkOptions
 from sprocketmq.spark.write.columns import columns_of
 from sprocketmq.spark.write.rows import BadRow, EntryFill
-from sprocketmq.spark.write.sender import HALF, RowSender
+from sprocketmq.spark.write.sender import RowSender
 
 
 class Notes:
@@ -109,7 +110,7 @@ def test_a_half_message_is_told_its_queue() -> None:
     sender.send_half(rows, 0, lambda queue, reply: told.append((queue, (reply.ext_fields or {})["queueOffset"])))
     sender.flush()
     assert told == [(MessageQueue("T", "b", 1), "7")]
-    assert (notes.commands[0].ext_fields or {})["f"] == str(HALF)
+    assert (notes.commands[0].ext_fields or {})["f"] == str(TRANSACTION_PREPARED)
 
 
 def test_of_a_half_message_in_doubt_the_next_attempt_counts(monkeypatch: pytest.MonkeyPatch) -> None:
