@@ -33,8 +33,9 @@ cdef class IndexCursor:
     @cython.locals(p=cython.p_uchar, slot_at=Py_ssize_t, at=Py_ssize_t, previous=int)
     cpdef int put(self, int key_hash, long long commit_offset, long long store_timestamp) except -1
 
-    @cython.locals(seconds=cython.longlong)
-    cdef int seconds(self, long long store_timestamp) noexcept
-
     @cython.locals(p=cython.p_uchar)
     cdef void count_entry(self, bint new_slot, long long commit_offset, long long store_timestamp) noexcept
+
+
+@cython.locals(seconds=cython.longlong)
+cpdef int index_seconds(long long store_timestamp, long long begin_timestamp) noexcept

@@ -69,17 +69,11 @@ class IndexCursor:
         at = HEADER_SIZE + self.hash_slots * SLOT_SIZE + self.count * INDEX_ENTRY_SIZE
         put_i32(p, at, key_hash)
         put_i64(p, at + 4, commit_offset)
-        put_i32(p, at + 12, self.seconds(store_timestamp))
+        put_i32(p, at + 12, index_seconds(store_timestamp, self.begin_timestamp))
         put_i32(p, at + 16, previous)
         # The entry before the slot that names it: a reader follows slots, and must not come to what is not written.
         put_i32(p, slot_at, self.count)
         self.count_entry(previous == 0, commit_offset, store_timestamp)
-
-    def seconds(self, store_timestamp: int) -> int:
-        if self.begin_timestamp <= 0 or store_timestamp < self.begin_timestamp:
-            return 0
-        seconds = (store_timestamp - self.begin_timestamp) // 1000
-        return _MAX_SECONDS if seconds > _MAX_SECONDS else seconds
 
     def count_entry(self, new_slot: bool, commit_offset: int, store_timestamp: int) -> None:
         p: Pointer = self._p
@@ -95,3 +89,11 @@ class IndexCursor:
         put_i32(p, 36, self.count)
         put_i64(p, 24, commit_offset)
         put_i64(p, 8, store_timestamp)
+
+
+def index_seconds(store_timestamp: int, begin_timestamp: int) -> int:
+    """What an entry says of the time, in a file that begins at `begin_timestamp`; one without a time says 0."""
+    if begin_timestamp <= 0 or store_timestamp < begin_timestamp:
+        return 0
+    seconds = (store_timestamp - begin_timestamp) // 1000
+    return _MAX_SECONDS if seconds > _MAX_SECONDS else seconds

@@ -7,6 +7,7 @@ from sprocketmq.protocol.record.sysflag cimport is_indexed, is_queued
 from sprocketmq.protocol.record.hashing cimport hash_octets, positive
 from sprocketmq.hot.memory cimport as_int32, pointer
 from sprocketmq.store.dispatch.property_scan cimport PropertyScan
+from sprocketmq.store.index.cursor cimport index_seconds
 
 import cython
 
@@ -86,8 +87,6 @@ cdef class Agreement:
     @cython.locals(index=IndexAgreement, number=Py_ssize_t, q=cython.p_uchar)
     cdef bint has_no_more_keys(self, long long commit_offset) noexcept
 
-
-cpdef long long index_seconds(long long store_timestamp, long long begin_timestamp) noexcept
 
 @cython.locals(
     chains=list, wrong_heads=list, q=cython.p_uchar, h=cython.p_uchar, e=cython.p_uchar, used=Py_ssize_t,

@@ -27,6 +27,7 @@ if not cython.compiled:
     from sprocketmq.protocol.record.hashing import hash_octets, positive
     from sprocketmq.protocol.record.record import WHOLE
     from sprocketmq.protocol.record.sysflag import is_indexed, is_queued
+    from sprocketmq.store.index.cursor import index_seconds
     from sprocketmq.store.index.format import INDEX_ENTRY_SIZE
     from sprocketmq.store.queue.format import ENTRY_SIZE
 
@@ -199,13 +200,6 @@ class Agreement:
             return index.is_last
         q: Pointer = index._p
         return i64(q, number * INDEX_ENTRY_SIZE + 4) > commit_offset
-
-
-def index_seconds(store_timestamp: int, begin_timestamp: int) -> int:
-    """What an index entry says of the time; its file begins at `begin_timestamp`."""
-    if store_timestamp <= begin_timestamp:
-        return 0
-    return min((store_timestamp - begin_timestamp) // 1000, 0x7FFFFFFF)
 
 
 #: (number, stored, expected)

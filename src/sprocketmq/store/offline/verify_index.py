@@ -12,8 +12,9 @@ from typing import NamedTuple
 from sprocketmq.errors import StoreCorrupt
 from sprocketmq.protocol.record.record import Record
 from sprocketmq.store.dispatch import record_dispatch
+from sprocketmq.store.index.cursor import index_seconds
 from sprocketmq.store.index.format import IndexEntry, slot_at
-from sprocketmq.store.offline.verify_fast import IndexAgreement, chain_faults, index_seconds
+from sprocketmq.store.offline.verify_fast import IndexAgreement, chain_faults
 from sprocketmq.store.offline.verify_findings import Finding, Severity
 from sprocketmq.store.view.index import IndexView
 from sprocketmq.store.view.source import checked

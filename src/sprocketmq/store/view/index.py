@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import astuple, replace
 from typing import NamedTuple
 
+from sprocketmq.store.index.cursor import index_seconds
 from sprocketmq.store.index.format import (
     HEADER,
     HEADER_SIZE,
@@ -121,7 +122,7 @@ class IndexBuilder:
         header, slot = self.header, key_hash % self.shape.slots
         previous = self._slots.get(slot, 0)
         begin, begin_offset = header.begin_timestamp, header.begin_offset
-        seconds = min(max(0, store_timestamp - begin) // 1000, 0x7FFFFFFF) if begin > 0 else 0
+        seconds = index_seconds(store_timestamp, begin)
         self._entries += INDEX_ENTRY.pack(key_hash, commit_offset, seconds, previous)
         self._slots[slot] = header.index_count
         if header.index_count == 1:
