@@ -17,7 +17,6 @@ from sprocketmq.protocol.message_queue import MessageQueue
 from sprocketmq.protocol.record.properties import SYSTEM_PROPERTIES
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-MAX_PROPERTIES_BYTES = 32767
 MAX_DELAY_LEVEL = 18
 #: The default of numbers. Compared by `is`, so that what was not given needs no look; a 0 that was given is the same
 #: object in CPython, and where it is another one it is looked at and found good.

@@ -16,9 +16,10 @@ except ImportError:
 
 from sprocketmq.client.cluster.identity import id_block
 from sprocketmq.client.errors import InvalidMessage
-from sprocketmq.client.message import MAX_PROPERTIES_BYTES, NO_WAIT, WAIT, Message, SendReceipt
+from sprocketmq.client.message import NO_WAIT, WAIT, Message, SendReceipt
 from sprocketmq.client.producer.receipts import BatchReceipts
 from sprocketmq.protocol.record.ids import MAX_BLOCK
+from sprocketmq.protocol.record.record import MAX_PROPERTIES_BYTES
 
 if not cython.compiled:
     from sprocketmq.hot.octets import i32, put, put_hex16, put_i16, put_i32, resize

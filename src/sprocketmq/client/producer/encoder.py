@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 
 from sprocketmq.client.cluster.identity import id_block
 from sprocketmq.client.errors import InvalidMessage
-from sprocketmq.client.message import MAX_PROPERTIES_BYTES, Message
+from sprocketmq.client.message import Message
 from sprocketmq.client.producer.accumulator import MAX_MESSAGES, Accumulator, entry_size
 from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.names import with_namespace
 from sprocketmq.protocol.record.compression import compress
+from sprocketmq.protocol.record.record import MAX_PROPERTIES_BYTES
 from sprocketmq.protocol.record.sysflag import CompressionType, with_compression
 from sprocketmq.protocol.requests.send_frame import Payload
 

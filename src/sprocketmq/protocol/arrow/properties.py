@@ -16,9 +16,11 @@ try:
 except ImportError:
     from sprocketmq.hot import shadow as cython
 
+from sprocketmq.protocol.arrow.numbers import MAX_COLUMN_BYTES
 from sprocketmq.protocol.arrow.rows import Rows
 from sprocketmq.protocol.arrow.text_column import Room, TextColumn
 from sprocketmq.protocol.record.properties import decode_properties, encode_properties
+from sprocketmq.protocol.record.record import MAX_PROPERTIES_BYTES
 
 if not cython.compiled:
     from sprocketmq.hot.octets import (  # isort: skip
@@ -28,8 +30,6 @@ if not cython.compiled:
 
     #: From here on names are compared through a dict: comparing each with each grows with the square.
     MANY_ENTRIES = 64
-
-MAX_COLUMN_BYTES = 0x7FFFFFFF
 
 
 class PropertyFill:
@@ -45,9 +45,9 @@ class PropertyFill:
         self.keys = TextColumn(entries, total if with_map else 0, False, room)
         self.values = TextColumn(entries, total if with_map else 0, False, room)
         self.singles = [TextColumn(rows.count, total, True, room) for _ in names]
-        # Properties have at most 32767 bytes, an entry at least four of them. Where bytes that are no UTF-8 were
-        # replaced the text is longer, but has no more entries. These bytes are ours alone: they may be written again.
-        self.scratch = blank(16 * (32767 // 4 + 2))
+        # Properties have a limit, an entry at least four bytes of it. Where bytes that are no UTF-8 were replaced the
+        # text is longer, but has no more entries. These bytes are ours alone: they may be written again.
+        self.scratch = blank(16 * (MAX_PROPERTIES_BYTES // 4 + 2))
         self.before = 0  # how many entries of the row before lie in it
 
     def fill(self, source: Octets, rows: Rows, repaired: dict[int, bytes]) -> None:

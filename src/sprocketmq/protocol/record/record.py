@@ -300,7 +300,7 @@ class RecordParts:
             return WRONG_PARTS
         self.body_end = self.body_at + body_length
         topic_length = i16(p, self.body_end) if width == 2 else p[self.body_end]
-        if topic_length <= 0 or topic_length > room - body_length or (width == 1 and topic_length > 127):
+        if topic_length <= 0 or topic_length > room - body_length or (width == 1 and topic_length > MAX_TOPIC_V1_BYTES):
             return WRONG_PARTS
         self.topic_at = self.body_end + width
         self.topic_end = self.topic_at + topic_length

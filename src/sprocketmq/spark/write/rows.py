@@ -17,11 +17,11 @@ try:
 except ImportError:
     from sprocketmq.hot import shadow as cython
 
-from sprocketmq.client.message import MAX_PROPERTIES_BYTES
 from sprocketmq.errors import SprocketError
 from sprocketmq.protocol.record.batch import decode_batch
 from sprocketmq.protocol.record.hashing import utf8_hash
 from sprocketmq.protocol.record.properties import SYSTEM_PROPERTIES
+from sprocketmq.protocol.record.record import MAX_PROPERTIES_BYTES
 from sprocketmq.spark.write.arrow_cells import Columns, Field, Pairs, Ranges
 from sprocketmq.spark.write.batches import QueueBatch, TopicBatches
 from sprocketmq.spark.write.unique_keys import unique_key

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sprocketmq.errors import BodyError, StoreCorrupt
 from sprocketmq.protocol.record.compression import decompress
 from sprocketmq.protocol.record.properties import KEYS, TAGS, UNIQUE_KEY
-from sprocketmq.protocol.record.record import MAGIC_V1, MAGIC_V2, Record
+from sprocketmq.protocol.record.record import MAGIC_V1, MAGIC_V2, MAX_TOPIC_V1_BYTES, Record
 from sprocketmq.protocol.record.record_json import record_fields
 from sprocketmq.protocol.record.sysflag import compression_type
 from sprocketmq.store.dispatch.record_dispatch import properties_of
@@ -136,7 +136,7 @@ def index_row(index: IndexView | IndexBuilder) -> dict[str, Any]:
 
 def _magic(record: Record) -> int:
     """Only a topic too long for one length byte is written in the second layout."""
-    return MAGIC_V2 if len(record.topic.encode()) > 127 else MAGIC_V1
+    return MAGIC_V2 if len(record.topic.encode()) > MAX_TOPIC_V1_BYTES else MAGIC_V1
 
 
 def _md5(data: bytes) -> str:
