@@ -45,13 +45,13 @@ from sprocketmq.protocol.names import is_retry_topic
 from sprocketmq.protocol.permissions import PERM_READ
 from sprocketmq.protocol.record.properties import POP_CK, decode_properties, encode_properties
 from sprocketmq.protocol.record.record import Record, decode_records, encode_record
+from sprocketmq.protocol.requests.pull import MAX_BYTES
 from sprocketmq.remoting import Connection, ProcessorTable, Reply
 from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.pull.get import GetResult, GetStatus
 from sprocketmq.store.store import MessageStore
 
 MAX_MESSAGES = 32
-MAX_BYTES = 0x7FFFFFFF
 #: initMode of a group that has no offset yet: from the first message, or from the end.
 FROM_MIN, FROM_MAX = 0, 1
 #: One POP in so many looks at the retry topic first, so that it is never starved.

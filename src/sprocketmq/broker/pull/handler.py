@@ -25,15 +25,13 @@ except ImportError:
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol.command import Command
-from sprocketmq.protocol.requests.pull import PullRequest, decode_pull, encode_pull_reply_head
+from sprocketmq.protocol.requests.pull import MAX_BYTES, PullRequest, decode_pull, encode_pull_reply_head
 from sprocketmq.remoting.handlers import refusal
 from sprocketmq.store.pull.get import GetResult, GetStatus, PullReader
 
 if not cython.compiled:
     from sprocketmq.hot.memory import ticks_ns
     from sprocketmq.protocol.requests.pull import COMMIT_OFFSET, SUBSCRIPTION
-
-MAX_BYTES = 0x7FFFFFFF
 
 _LITE = int(RequestCode.LITE_PULL_MESSAGE)
 _FOUND = GetStatus.FOUND

@@ -13,15 +13,10 @@ from sprocketmq.client.subscription import Subscription
 from sprocketmq.codes import RequestCode, ResponseCode, SerializeType
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.message_queue import MessageQueue
+from sprocketmq.protocol.requests.pull import COMMIT_OFFSET, MAX_BYTES, SUBSCRIPTION, SUSPEND
 
 if TYPE_CHECKING:
     from sprocketmq.client.cluster.instance import ClientInstance
-
-COMMIT = 0x1
-SUSPEND = 0x2
-SUBSCRIPTION = 0x4
-
-_MAX_BYTES = 2**31 - 1
 
 
 class PullStatus(Enum):
@@ -58,7 +53,7 @@ class OutgoingPull:
     offset: int
     subscription: Subscription
     max_messages: int = 32
-    max_bytes: int = _MAX_BYTES
+    max_bytes: int = MAX_BYTES
     suspend: float = 0.0  # seconds the broker may wait for a message
     commit_offset: int | None = None
     tell_subscription: bool = True  # False relies on the subscription of the last heartbeat
@@ -68,7 +63,7 @@ class OutgoingPull:
         subscription = self.subscription
         flags = SUBSCRIPTION if self.tell_subscription else 0
         flags |= SUSPEND if self.suspend > 0 else 0
-        flags |= COMMIT if self.commit_offset is not None else 0
+        flags |= COMMIT_OFFSET if self.commit_offset is not None else 0
         ext = {
             "consumerGroup": group,
             "topic": self.queue.topic,

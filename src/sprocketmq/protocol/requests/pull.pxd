@@ -12,8 +12,6 @@ cpdef enum:
     COMMIT_OFFSET = 1
     SUSPEND = 2
     SUBSCRIPTION = 4
-    CLASS_FILTER = 8
-    LITE_PULL = 16
 
 cdef dict _NUMBER_OF
 

@@ -33,8 +33,9 @@ if not cython.compiled:
     COMMIT_OFFSET = 1
     SUSPEND = 2
     SUBSCRIPTION = 4
-    CLASS_FILTER = 8
-    LITE_PULL = 16
+
+#: The bytes that a pull may ask for at most, and what one asks for that names no number.
+MAX_BYTES = 0x7FFFFFFF
 
 _NUMBER_OF = {name.encode(): number for number, name in enumerate(NAMES)}
 
