@@ -74,8 +74,7 @@ class Deliveries:
 
     def is_home(self, record: Record, topic: str, since_ms: int) -> bool:
         key = decode_properties(record.properties).get(UNIQUE_KEY, "")
-        found = self._store.reader.query(topic, key, _MAX_FOUND, since_ms, _END_OF_TIME)
-        return any(each.prepared_transaction_offset == record.commit_offset for each in found)
+        return record.commit_offset in origins(self._store, topic, key, since_ms)
 
     def deliver(self, record: Record, home: Home, properties: dict[str, str]) -> bool:
         """Whether the message is dealt with; False when the store takes none now, or cannot tell whether it has it."""
@@ -112,3 +111,9 @@ def message_of(record: Record, home: Home, properties: dict[str, str] | None = N
         sys_flag=record.sys_flag,
         reconsume_times=record.reconsume_times,
     )
+
+
+def origins(store: MessageStore, topic: str, key: str, since_ms: int) -> list[int]:
+    """Where the records are from which messages of this topic, with this unique key, were made since then."""
+    found = store.reader.query(topic, key, _MAX_FOUND, since_ms, _END_OF_TIME)
+    return [each.prepared_transaction_offset for each in found]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from sprocketmq.broker.system_topics.delivery import origins
 from sprocketmq.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_TOPIC
 from sprocketmq.protocol.record.properties import UNIQUE_KEY, decode_properties
 from sprocketmq.protocol.record.record import Record
@@ -18,8 +19,6 @@ from sprocketmq.store.store import MessageStore
 
 #: Of the topics of halves and of marks, which have one.
 QUEUE = 0
-_END_OF_TIME = (1 << 63) - 1
-_MAX_FOUND = 64
 
 
 class WrittenLog:
@@ -45,8 +44,7 @@ class WrittenLog:
 
     def committed(self, topic: str, key: str) -> list[int]:
         """Where the halves are in the log whose messages, with this unique key, are in this topic."""
-        found = self._store.reader.query(topic, key, _MAX_FOUND, 0, _END_OF_TIME)
-        return [each.prepared_transaction_offset for each in found] + self._committed.get((topic, key), [])
+        return origins(self._store, topic, key, 0) + self._committed.get((topic, key), [])
 
 
 def readable_record(store: MessageStore, topic: str, queue_offset: int) -> Record | None:
