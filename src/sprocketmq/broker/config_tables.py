@@ -63,7 +63,9 @@ class ConfigTables:
 
     def adopt_topics(self) -> None:
         """Topics that the log knows and the table does not, for the news of them did not come in time."""
-        self.topics.adopt({topic: max(self._store.queues.of_topic(topic)) + 1 for topic in self._store.topics()})
+        found = {topic: self._store.queues.of_topic(topic) for topic in self._store.topics()}
+        # One whose queues are older than the log has none left.
+        self.topics.adopt({topic: max(queues) + 1 for topic, queues in found.items() if queues})
 
     def save(self) -> bool:
         """Whether every table is in its file. Offsets are saved when the log is: they must not be ahead of it."""

@@ -183,7 +183,7 @@ def test_queues_older_than_the_log_can_be_forgotten(tmp_path: Path, clock: FakeC
     store.cleaner.delete_soon()
     clean(store)
     assert store.cleaner.clean_expired_queues() == 1
-    assert store.topics() == ["Old", "T"] or store.topics() == ["T"]
+    assert store.topics() == ["Old", "T"], "a topic goes when it is deleted"
     assert store.queues.of_topic("Old") == {}
     store.close()
 
