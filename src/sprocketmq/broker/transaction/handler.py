@@ -37,7 +37,7 @@ from sprocketmq.protocol.record.properties import (
     TRAN_PREPARED_QUEUE_OFFSET,
     TRANSACTION_CHECK_TIMES,
     TRANSACTION_ID,
-    TRANSACTION_PREPARED,
+    TRANSACTION_PROPERTY,
     UNIQUE_KEY,
 )
 from sprocketmq.protocol.record.property_numbers import number_in
@@ -74,7 +74,7 @@ class Transactions:
         whatever its sender says: one that sends on what it got would name the transaction of somebody else.
         """
         properties = message.properties
-        if message.request is None or properties.get(TRANSACTION_PREPARED, "").lower() != "true":
+        if message.request is None or properties.get(TRANSACTION_PROPERTY, "").lower() != "true":
             return
         if message.reconsume_times > 0 and DELAY in properties:  # a retry of a message that was one
             return
