@@ -24,6 +24,7 @@ from sprocketmq.protocol import bodies, headers
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
+from sprocketmq.protocol.record.properties import PRODUCER_GROUP
 from sprocketmq.remoting.connection import Connection
 from sprocketmq.remoting.handlers import ProcessorTable
 
@@ -52,7 +53,7 @@ class PushedRequests:
 
     def check_transaction(self, connection: Connection, request: Command) -> None:
         message = self._message(request)
-        group = message.properties.get("PGROUP", "")
+        group = message.properties.get(PRODUCER_GROUP, "")
         producer = self._instance.producers.get(group)
         if producer is None:
             log.warning("transaction check for a group that is not here group=%s", group)

@@ -17,14 +17,22 @@ from sprocketmq.client.received import ReceivedMessage
 from sprocketmq.client.telemetry.hooks import kind_of
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.protocol.record.properties import encode_properties
+from sprocketmq.protocol.record.properties import (
+    CLUSTER,
+    CORRELATION_ID,
+    MESSAGE_TYPE,
+    REPLY_TO_CLIENT,
+    TTL,
+    UNIQUE_KEY,
+    encode_properties,
+)
 from sprocketmq.protocol.requests.send_frame import Payload
 
 if TYPE_CHECKING:
     from sprocketmq.client.producer.producer import Producer
 
 _MOST_MS = (1 << 63) - 1  # what clients of RocketMQ read as a time; an endless one is at most that
-_COPIED = ("CORRELATION_ID", "REPLY_TO_CLIENT", "TTL")
+_COPIED = (CORRELATION_ID, REPLY_TO_CLIENT, TTL)
 
 
 async def request(producer: Producer, message: Message, timeout: float) -> Reply:
@@ -34,9 +42,9 @@ async def request(producer: Producer, message: Message, timeout: float) -> Reply
     instance, sender = producer.instance, producer.sender
     correlation_id = str(uuid.uuid4())
     own = {
-        "CORRELATION_ID": correlation_id,
-        "REPLY_TO_CLIENT": instance.client_id,
-        "TTL": str(int(max(0, min(timeout * 1000, _MOST_MS)))),
+        CORRELATION_ID: correlation_id,
+        REPLY_TO_CLIENT: instance.client_id,
+        TTL: str(int(max(0, min(timeout * 1000, _MOST_MS)))),
     }
     future = instance.pushed.replies.expect(correlation_id)
     try:
@@ -55,11 +63,11 @@ async def reply(sender: Sender, asked: ReceivedMessage, body: bytes, deadline: f
     if not isinstance(asked, ReceivedMessage):
         raise TypeError(f"request must be a ReceivedMessage, not {type(asked).__name__}")
     properties = asked.properties
-    if "CORRELATION_ID" not in properties or "CLUSTER" not in properties:
+    if CORRELATION_ID not in properties or CLUSTER not in properties:
         raise InvalidMessage("the message does not ask for a reply")
-    topic = f"{properties['CLUSTER']}_REPLY_TOPIC"
+    topic = f"{properties[CLUSTER]}_REPLY_TOPIC"
     key = unique_key()
-    own = {"UNIQ_KEY": key, "MSG_TYPE": "reply", **{name: properties[name] for name in _COPIED if name in properties}}
+    own = {UNIQUE_KEY: key, MESSAGE_TYPE: "reply", **{name: properties[name] for name in _COPIED if name in properties}}
     with sender.hooks.observed(topic, (Message(topic, body),), "reply") as context:
         text = encode_properties(context.properties | own).encode()
         payload = Payload(topic, body, text, code=RequestCode.SEND_REPLY_MESSAGE_V2, unique_key=key, born_ms=now_ms())

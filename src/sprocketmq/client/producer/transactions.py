@@ -20,6 +20,7 @@ from sprocketmq.codes import RequestCode
 from sprocketmq.protocol import headers
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
+from sprocketmq.protocol.record.properties import PRODUCER_GROUP, TRANSACTION_PROPERTY
 from sprocketmq.protocol.record.sysflag import TRANSACTION_COMMIT, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ async def send_half(producer: Producer, message: Message) -> SendReceipt:
     check_message(message)
     if message.is_delayed:
         raise InvalidMessage("a transactional message cannot have a delay")
-    sender, own = producer.sender, {"TRAN_MSG": "true", "PGROUP": producer.group}
+    sender, own = producer.sender, {TRANSACTION_PROPERTY: "true", PRODUCER_GROUP: producer.group}
     with sender.hooks.observed(message.topic, (message,), "half") as context:
         payload = producer.encoder.single(message, property_text(context.properties | own), TRANSACTION_PREPARED)
         context.receipt = receipt = await sender.send(payload, sender.deadline())

@@ -19,7 +19,7 @@ from sprocketmq.client.settings import ProducerSettings
 from sprocketmq.codes import RequestCode
 from sprocketmq.protocol.headers.send_back import ConsumerSendMsgBackRequestHeader
 from sprocketmq.protocol.names import retry_topic
-from sprocketmq.protocol.record.properties import encode_properties
+from sprocketmq.protocol.record.properties import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, UNIQUE_KEY, encode_properties
 from sprocketmq.protocol.record.sysflag import BODY_MASK
 from sprocketmq.protocol.requests.send_frame import Payload
 
@@ -98,13 +98,13 @@ class SendBack:
         tries = message.reconsume_times + 1
         properties = {
             **message.properties,
-            "RETRY_TOPIC": message.full_topic,
-            "ORIGIN_MESSAGE_ID": message.properties.get("ORIGIN_MESSAGE_ID", message.offset_message_id),
-            "DELAY": str(_FIRST_LEVEL + message.reconsume_times),
+            RETRY_TOPIC: message.full_topic,
+            ORIGIN_MESSAGE_ID: message.properties.get(ORIGIN_MESSAGE_ID, message.offset_message_id),
+            DELAY: str(_FIRST_LEVEL + message.reconsume_times),
         }
         payload = Payload(
             retry_topic(self._group), message.record.body, encode_properties(properties).encode(),
-            unique_key=message.properties.get("UNIQ_KEY") or unique_key(), born_ms=now_ms(), flag=message.record.flag,
+            unique_key=message.properties.get(UNIQUE_KEY) or unique_key(), born_ms=now_ms(), flag=message.record.flag,
             sys_flag=message.record.sys_flag & BODY_MASK, reconsume_times=tries, max_reconsume_times=self._max,
         )  # fmt: skip
         await self._sender.send(payload, self._sender.deadline())

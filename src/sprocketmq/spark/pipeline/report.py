@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from sprocketmq.protocol.names import TRACE_TOPIC
-from sprocketmq.protocol.record.properties import KEY_SEPARATOR
+from sprocketmq.protocol.record.properties import DLQ_ORIGIN_TOPIC, KEY_SEPARATOR, RETRY_TOPIC
 from sprocketmq.spark.pipeline.inputs import Input
 from sprocketmq.spark.pipeline.lag import lag_rows
 from sprocketmq.spark.pipeline.page import page
@@ -157,7 +157,7 @@ def _failures(frame: DataFrame) -> DataFrame:
     failed = frame.where(f.col("topic").startswith("%RETRY%") | f.col("topic").startswith("%DLQ%"))
     kind = f.when(f.col("topic").startswith("%DLQ%"), "dead letter").otherwise("retry").alias("kind")
     group = f.regexp_replace("topic", "^%(RETRY|DLQ)%", "").alias("group")
-    origin = f.coalesce(f.col("properties")["DLQ_ORIGIN_TOPIC"], f.col("properties")["RETRY_TOPIC"]).alias("origin")
+    origin = f.coalesce(f.col("properties")[DLQ_ORIGIN_TOPIC], f.col("properties")[RETRY_TOPIC]).alias("origin")
     return failed.groupBy(kind, group, origin).agg(f.count("*").alias("messages")).orderBy(f.desc("messages"))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sprocketmq.protocol.record.properties import KEYS, SHARDING_KEY, TAGS
 from sprocketmq.spark.schema import ALIASES
 from sprocketmq.spark.write.arrow_cells import Columns, Field, Numbers, Pairs, Ranges
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Columns that become a property each, in the order in which these travel.
-_FIELDS = {"tags": "TAGS", "keys": "KEYS", "shardingKey": "__SHARDINGKEY"}
+_FIELDS = {"tags": TAGS, "keys": KEYS, "shardingKey": SHARDING_KEY}
 
 
 def columns_of(batch: pa.RecordBatch) -> Columns:
