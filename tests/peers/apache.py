@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.peers import probe
 from tests.peers.jars import class_path
 from tests.peers.jvm import java_command
 from tests.peers.servers import Broker, Cluster, NameServer, write_properties
@@ -30,8 +31,11 @@ class ApacheNameServer(NameServer):
         )  # fmt: skip
 
 
+#: A change of its permission is one that it tells the nameservers of at once.
+_UPDATE_BROKER_CONFIG, _SAME_PERMISSION = 25, b"brokerPermission=6"
+
 #: Every second it would copy its whole timer wheel, which takes a sixth of a core while nothing happens.
-_RARE = {"timerFlushIntervalMs": "5000"}
+_RARE = {"timerFlushIntervalMs": "60000"}
 
 
 class ApacheBroker(Broker):
@@ -55,8 +59,19 @@ class ApacheBroker(Broker):
         super().__init__(directory, nameserver, {**(_RARE if quick else {}), **(conf or {})}, port)
         self.version = version
         self.heap, self.quick, self.properties = heap, quick, properties
+        self._must_register = True
+
+    def is_ready(self) -> bool:
+        """Often it registers before it has found its nameservers, and for ten seconds not again unless it is asked."""
+        if super().is_ready():
+            return True
+        if self._must_register and probe.answers(self.address):
+            probe.ask(self.address, _UPDATE_BROKER_CONFIG, body=_SAME_PERMISSION)
+            self._must_register = False
+        return False
 
     def command(self) -> list[str]:
+        self._must_register = True
         main = "org.apache.rocketmq.broker.BrokerStartup"
         arguments = ["-c", str(self.write_conf())]
         if self.version.startswith("4."):  # which does not start without
