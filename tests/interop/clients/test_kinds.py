@@ -73,7 +73,8 @@ def test_timers_come_in_time_and_once_and_recalled_ones_do_not(scene: Scene) -> 
     messages = scene.timers.consumer.wait_bodies(scene.timers.expected)
     timed = [message for message in messages if message.body != b"first"]
     assert all(message.store_timestamp - message.born_timestamp >= TIMER_MS for message in timed)
-    assert b"recalled" not in bodies(messages)  # it was due before the others
+    # It was due before the others. Apache's broker, killed before it noted the recall, reads of it after it is due.
+    assert b"recalled" not in bodies(messages) or not scene.exact
     assert once(messages) or scene.cluster.kind == "apache"
 
 
