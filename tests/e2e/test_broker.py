@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.peers.process import free_port
 
 from .processes import Sprocket, Wire, running
 
@@ -59,7 +60,7 @@ def test_what_was_acknowledged_outlives_a_kill(tmp_path: Path) -> None:
 
 
 def test_several_brokers_are_processes_and_a_dead_one_comes_back(tmp_path: Path) -> None:
-    port = free_ports()
+    port = free_port(1, 10, 11)  # each with that of its replication behind it
     with running(
         "up", "--data", tmp_path / "data", "--nameserver-port", 0, "--port", port, "--brokers", 2, "--dashboard-port", 0
     ) as sprocket:
@@ -72,17 +73,6 @@ def test_several_brokers_are_processes_and_a_dead_one_comes_back(tmp_path: Path)
         sprocket.ready("broker-a")
         assert sprocket.wire("broker-a").pull() == [b"kept"]
         assert sprocket.end()[0] == 0
-
-
-def free_ports() -> int:
-    """A port such that it and the one 10 above are free."""
-    while True:
-        with socket.socket() as one, socket.socket() as two:
-            one.bind(("127.0.0.1", 0))
-            port = int(one.getsockname()[1])
-            with contextlib.suppress(OSError, OverflowError):
-                two.bind(("127.0.0.1", port + 10))
-                return port
 
 
 def child_on(parent: int, name: str) -> int:

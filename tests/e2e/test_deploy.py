@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.e2e.processes import SOURCE, Sprocket
-from tests.peers.etcd import EtcdCluster, free_ports, require_etcd
+from tests.peers.etcd import EtcdCluster, require_etcd
 from tests.peers.patience import PATIENT_S
+from tests.peers.process import free_port
 
 from sprocketmq import Message
 from sprocketmq.client import ProducerSettings
@@ -43,7 +44,7 @@ class Machine:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._ports = dict(zip(("nameserver", "controller", "etcd"), free_ports(3), strict=True))
+        self._ports = {name: free_port() for name in ("nameserver", "controller", "etcd")}
         self.running = ExitStack()
 
     @property
@@ -71,7 +72,7 @@ class Machine:
         page = "--set=metricsPromExporterPort=0"
         if kind in self._ports:
             return [f"--port={self._ports[kind]}", page]
-        listen, replication = free_ports(2)
+        listen, replication = free_port(), free_port()
         return ["--set=brokerIP1=127.0.0.1", f"--port={listen}", f"--set=haListenPort={replication}", page]
 
 
@@ -143,7 +144,7 @@ def test_docker(machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     text = (DEPLOY / "docker" / "Dockerfile").read_text()
     (command,) = (json.loads(found) for found in re.findall(r"^CMD (\[.*\])$", text, re.M))
     (check,) = (json.loads(found) for found in re.findall(r"^HEALTHCHECK .*CMD (\[.*\])$", text, re.M))
-    names, broker, replication, page = free_ports(4)
+    names, broker, replication, page = (free_port() for _ in range(4))
     monkeypatch.chdir(tmp_path)  # WORKDIR is the volume
     ports = [f"--nameserver-port={names}", f"--port={broker}", f"--set=metricsPromExporterPort={page}"]
     ports.append(f"--set=haListenPort={replication}")  # else the port behind the broker's, which may be one of these

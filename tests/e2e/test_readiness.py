@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.cli.commands import sprocket
 from tests.e2e.processes import Sprocket, running
-from tests.peers.etcd import free_ports
 from tests.peers.patience import PATIENT_S
-from tests.peers.process import eventually
+from tests.peers.process import eventually, free_port
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -24,8 +23,8 @@ class Servers:
 
     def __init__(self, folder: Path, processes: ExitStack) -> None:
         names = ("nameserver", "controller", "broker", "replication", "replica", "replica's replication")
-        self._ports = dict(zip(names, free_ports(len(names)), strict=True))
-        self.pages = dict(zip(names, free_ports(len(names)), strict=True))
+        self._ports = {name: free_port() for name in names}
+        self.pages = {name: free_port() for name in names}
         self._folder, self._processes = folder, processes
 
     def nameserver(self) -> Sprocket:

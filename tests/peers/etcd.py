@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.peers.process import free_port
 
 from sprocketmq.certificates import PemFiles
 
 MEMBERS = 3
-
-
-def free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 class EtcdCluster:
@@ -31,7 +22,7 @@ class EtcdCluster:
     def __init__(self, folder: Path, members: int = MEMBERS, shown: PemFiles | None = None) -> None:
         self._folder = folder
         self._shown = shown
-        ports = free_ports(2 * members)
+        ports = [free_port() for _ in range(2 * members)]
         scheme = "http" if shown is None else "https"
         self.endpoints = [f"{scheme}://127.0.0.1:{port}" for port in ports[:members]]
         self._peers = [f"http://127.0.0.1:{port}" for port in ports[members:]]

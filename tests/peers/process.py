@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -123,14 +122,45 @@ def eventually(condition: Callable[[], bool], what: str, timeout: float = 120) -
 #: Below the range from which the kernel takes ports for outgoing connections: a port that is free now stays free
 #: while a slow server starts, whatever clients connect meanwhile.
 _PORTS = range(20_000, 32_000)
+_BLOCK = 240
+
+
+class _OwnPorts:
+    """Ports that no other test run takes, one after the other, so that none is given twice before a server has it.
+
+    A block of them belongs to the process that has bound its name; the kernel takes the name back when it ends.
+    """
+
+    def __init__(self) -> None:
+        self._claim = socket.socket(socket.AF_UNIX)
+        self._block = self._first_unclaimed()
+        self._next = self._block.start
+
+    def _first_unclaimed(self) -> range:
+        for first in range(_PORTS.start, _PORTS.stop, _BLOCK):
+            with contextlib.suppress(OSError):
+                self._claim.bind(f"\0sprocketmq-test-ports-{first}")
+                return range(first, first + _BLOCK)
+        raise PeerFailed(f"{len(_PORTS) // _BLOCK} other test runs have all ports")
+
+    def take(self, companions: Sequence[int]) -> int:
+        before, behind = -min(0, *companions), max(0, *companions)
+        for _ in self._block:
+            if self._next + before + behind not in self._block:
+                self._next = self._block.start
+            port = self._next + before
+            self._next = port + behind + 1
+            if all(_is_free(port + offset) for offset in companions):
+                return port
+        raise PeerFailed(f"no free ports in {self._block}")
+
+
+_own_ports = cache(_OwnPorts)
 
 
 def free_port(*companions: int) -> int:
     """A free TCP port `p` of the loopback whose companions `p + offset` are free too."""
-    while True:
-        port = random.choice(_PORTS)
-        if all(_is_free(port + offset) for offset in (0, *companions)):
-            return port
+    return _own_ports().take((0, 0, *companions))
 
 
 def _is_free(port: int) -> bool:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from tests.certificates import Certificates
 from tests.certificates import certificates as certificates
-from tests.peers.etcd import EtcdCluster, free_ports, require_etcd
+from tests.peers.etcd import EtcdCluster, require_etcd
 from tests.peers.etcd import etcd as etcd
+from tests.peers.process import free_port
 from tests.unit.controller.conftest import Caller
 from tests.unit.controller.support import three
 
@@ -147,7 +148,7 @@ async def leader_of(controllers: list[Controller]) -> Controller:
 
 async def test_a_controller_takes_over_with_everything(etcd: EtcdCluster, tmp_path: Path) -> None:
     await answered(engine(etcd).load)
-    ports = free_ports(2)
+    ports = free_port(), free_port()
     peers = ";".join(f"n{at}-127.0.0.1:{port}" for at, port in enumerate(ports))
     controllers = [
         make_controller(

@@ -6,6 +6,7 @@ import socket
 
 import pytest
 from tests.loop_clock import LoopClock
+from tests.peers.process import free_port
 
 from sprocketmq.errors import CommandError, ConnectFailed, RequestTimeout
 from sprocketmq.protocol.command import Command
@@ -20,13 +21,6 @@ def echo_table() -> ProcessorTable:
     table = ProcessorTable()
     table.add(1, lambda _connection, request: request.reply(0, ext_fields=request.ext_fields, body=request.body))
     return table
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 async def test_callers_share_one_connection(start_server: StartServer, client: RemotingClient) -> None:

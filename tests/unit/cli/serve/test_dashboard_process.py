@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from tests.peers.process import free_port
 
 from sprocketmq.cli.serve import dashboard_process
 from sprocketmq.cli.serve.dashboard_process import DashboardProcess, tls_options
@@ -24,12 +25,6 @@ class FakePlan:
 
 def plans() -> Sequence[FakePlan]:
     return [FakePlan()]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port
 
 
 async def test_it_is_served_until_the_servers_stop(capsys: pytest.CaptureFixture[str]) -> None:
