@@ -9,7 +9,7 @@ from tests.simulation.campaign import campaign, catches
 from tests.simulation.cluster import EXCUSED, Cluster, run
 from tests.simulation.flaws import Flaw
 
-SEEDS = int(os.environ.get("SPROCKETMQ_SIMULATION_SEEDS", "2000"))
+SEEDS = int(os.environ.get("SPROCKETMQ_SIMULATION_SEEDS", "500"))
 
 
 def test_nothing_promised_is_lost_whatever_happens() -> None:

@@ -11,8 +11,8 @@ import pytest
 from tests.fault.crash.cycles import Cycles, Outcome, kill
 from tests.fault.crash.loopfs import LoopFileSystem, why_not
 
-CYCLES = 50
-KILLS = 8
+CYCLES = 20
+KILLS = 6
 
 
 def assert_sound(outcome: Outcome) -> None:
@@ -58,7 +58,7 @@ def test_power_cuts(mode: str, tmp_path: Path) -> None:
     """Under SYNC_FLUSH nothing acknowledged is lost; under ASYNC_FLUSH nothing that an earlier start had found."""
     with LoopFileSystem(tmp_path) as disk:
         cycles = Cycles(disk.mount_point / "store", mode)
-        for _ in range(CYCLES if mode == "SYNC_FLUSH" else CYCLES // 5):
+        for _ in range(CYCLES if mode == "SYNC_FLUSH" else CYCLES // 4):
             cycles.run(lambda _writer: disk.cut_power(), disk.power_on)
     assert_sound(cycles.outcome)
 
