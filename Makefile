@@ -32,7 +32,7 @@ RUNS   ?= 10
 # Tested twice, compiled and interpreted: the rooms with hot modules (tests/repository/test_rooms.py), and what goes
 # through all of them. Then what needs real peers.
 INTERPRETED = $(addprefix tests/unit/,auth broker client hot protocol remoting spark store) tests/property tests/corpus
-PEERS       = $(addprefix tests/,interop/clients interop/accounts interop spark e2e interop/replication browser)
+PEERS       = $(addprefix tests/,interop/clients spark e2e interop/accounts interop interop/replication browser)
 SUITE       = --interpreted $(INTERPRETED) --peers $(PEERS)
 
 .PHONY: demo test steady lint up bench chaos fuzz soak simulate docs wheels lock clean setup java tools

@@ -5,7 +5,7 @@ compiled        everything that needs no peers
 interop, e2e, spark, browser ...
                 each of the folders of --peers, without those below it that are parts of their own
 
-One part more than there are processors runs at a time: most of the peers' wait.
+Some parts more than there are processors run at a time: those with peers wait for them most of theirs.
 
 A test that failed is run once more when its part has ended, unless more than a handful did: machines, and the virtual
 machines, browsers and brokers of others, have moments of their own. One that passes then counts as passed and is named
@@ -44,6 +44,8 @@ OUTPUT = threading.Lock()
 PASSED, SKIPPED, FAILED = range(3)
 #: So many failures of one part are no moment of weakness.
 HANDFUL = 5
+#: So many parts wait for their peers at any time, and leave the processors to others.
+WAITING = 3
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def main() -> int:
     # Those that need the processors stand between those that wait.
     parts = [peers[0], compiled, *peers[1:3], pure, *peers[3:]]
     tally = Tally(chosen.tally, chosen.run)
-    with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool:
+    with ThreadPoolExecutor((os.cpu_count() or 1) + WAITING) as pool:
         results = list(pool.map(partial(tally.count, run), [part for part in parts if part.name not in tally.parts]))
     report(results)
     return 1 if any(result.failed for result in results) else 0
