@@ -62,8 +62,8 @@ class AccountStore:
         return self.find(_named(name))
 
     def list_users(self, part: str | None = None) -> list[User]:
-        """Those whose name contains `part`, in the order of their bytes."""
-        return [self._users[name] for name in sorted(self._users, key=str.encode) if not part or part in name]
+        """Those whose name contains `part`, in the order of their bytes; a blank part leaves out nobody."""
+        return [self._users[name] for name in sorted(self._users, key=str.encode) if _contains(name, part)]
 
     def create_user(
         self, name: str | None, password: str | None, type_: UserType | None = None, status: UserStatus | None = None,
@@ -144,7 +144,7 @@ class AccountStore:
         """Those whose subject contains the one, with the entries whose resource contains the other. A subject that
         contains the resource's part itself is shown whole: so is it in RocketMQ.
         """
-        names = [n for n in sorted(self._acls, key=str.encode) if not subject_part or subject_part in f"User:{n}"]
+        names = [name for name in sorted(self._acls, key=str.encode) if _contains(f"User:{name}", subject_part)]
         acls = [_narrowed(self._acls[name], resource_part) for name in names]
         return [acl for acl in acls if acl.policies]
 
@@ -211,12 +211,16 @@ def _without(table: Mapping[str, V], name: str) -> dict[str, V]:
     return {key: value for key, value in table.items() if key != name}
 
 
+def _contains(text: str, part: str | None) -> bool:
+    return not part or not part.strip() or part in text
+
+
 def _narrowed(acl: Acl, part: str | None) -> Acl:
-    if not part or part in f"User:{acl.username}":
+    if _contains(f"User:{acl.username}", part):
         return acl
     narrowed = Acl(acl.username)
     for type_, policy in acl.policies.items():
-        entries = [entry for entry in policy.entries if part in str(entry.resource)]
+        entries = [entry for entry in policy.entries if _contains(str(entry.resource), part)]
         if entries:
             narrowed = narrowed.with_entries(type_, entries)
     return narrowed

@@ -64,6 +64,6 @@ def _entry(info: PolicyEntryInfo) -> PolicyEntry:
 
 
 def subject_name(subject: str | None) -> str | None:
-    """The user of `User:NAME`; None when it is no user."""
-    kind, colon, name = (subject or "").partition(":")
-    return name if colon and kind.lower() == "user" and name.strip() else None
+    """The user of `User:NAME`, which may be empty; None when it is no user."""
+    kind, _, name = (subject or "").partition(":")
+    return name if kind.lower() == "user" else None

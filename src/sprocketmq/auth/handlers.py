@@ -24,6 +24,7 @@ from sprocketmq.protocol.headers.acl import (
     CreateAclRequestHeader,
     CreateUserRequestHeader,
     DeleteAclRequestHeader,
+    DeleteUserRequestHeader,
     GetAclRequestHeader,
     ListAclsRequestHeader,
     ListUsersRequestHeader,
@@ -68,12 +69,12 @@ class AccountHandlers:
         return request.reply()
 
     async def delete_user(self, _connection: Connection, request: Command) -> Reply:
-        name = _name(request)
+        name = from_ext_fields(DeleteUserRequestHeader, request.ext_fields).username
         await self._accounts.change(lambda accounts: accounts.delete_user(name))
         return request.reply()
 
     def get_user(self, connection: Connection, request: Command) -> Reply:
-        user = self._accounts.get_user(_name(request))
+        user = self._accounts.get_user(_name(request, may_be_blank=False))
         if user is None:
             return request.reply()
         return request.reply(body=codec.encode(user_info(user, with_password=is_private(connection))))
@@ -89,16 +90,17 @@ class AccountHandlers:
     async def put_acl(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(CreateAclRequestHeader, request.ext_fields)
         info = codec.decode(AclInfo, request.body)
-        name = subject_name(info.subject) or subject_name(header.subject)
-        if name is None:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, "The subject is null.")
+        if not info.policies:
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, "The body of acl is null")
+        own = subject_name(info.subject)
+        name = _subject(header.subject, ResponseCode.SYSTEM_ERROR) if own is None else own
         policies = policies_of(info)
         await self._accounts.change(lambda accounts: accounts.put_acl(name, policies))
         return request.reply()
 
     async def delete_acl(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(DeleteAclRequestHeader, request.ext_fields)
-        name = _subject(header.subject)
+        name = _subject(header.subject, ResponseCode.NO_PERMISSION)
         resource = parse_resource(header.resource)
         if header.resource and header.resource.strip() and resource is None:
             raise RequestRefused(ResponseCode.NO_PERMISSION, "The resource is null.")
@@ -107,7 +109,8 @@ class AccountHandlers:
         return request.reply()
 
     def get_acl(self, _connection: Connection, request: Command) -> Reply:
-        name = _subject(from_ext_fields(GetAclRequestHeader, request.ext_fields).subject)
+        header = from_ext_fields(GetAclRequestHeader, request.ext_fields)
+        name = _subject(header.subject, ResponseCode.SYSTEM_ERROR)
         acl = self._accounts.get_acl(name)
         return request.reply(body=b"" if acl is None else codec.encode(acl_info(acl)))
 
@@ -123,15 +126,17 @@ def is_private(connection: Connection) -> bool:
     return connection.peer.is_local or connection.is_encrypted
 
 
-def _name(request: Command) -> str:
+def _name(request: Command, *, may_be_blank: bool = True) -> str:
+    """A blank name that may be one here is refused in other words, by the accounts."""
     name = from_ext_fields(CreateUserRequestHeader, request.ext_fields).username
-    if not name or not name.strip():
+    if not name or not (may_be_blank or name.strip()):
         raise RequestRefused(ResponseCode.INVALID_PARAMETER, "The username is blank")
     return name
 
 
-def _subject(subject: str | None) -> str:
+def _subject(subject: str | None, code: ResponseCode) -> str:
+    """`code` is RocketMQ's answer to a subject that is no user: in most places it stumbles over one."""
     name = subject_name(subject)
     if name is None:
-        raise RequestRefused(ResponseCode.NO_PERMISSION, "The subject is null.")
+        raise RequestRefused(code, "The subject is null.")
     return name

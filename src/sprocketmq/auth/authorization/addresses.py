@@ -18,7 +18,7 @@ def parse_block(pattern: str) -> tuple[int, int] | None:
     """First and last address, as numbers, of what `pattern` names; None when it names nothing."""
     try:
         if "/" not in pattern:
-            value = number(pattern)
+            value = int(_unmapped(ip_address(pattern)))
             return value, value
         host, _, bits = pattern.partition("/")
         if not _BITS.fullmatch(bits):
@@ -53,10 +53,14 @@ def number(address: str) -> int:
 
 
 def _parsed(address: str) -> IPv4Address | IPv6Address:
+    """Of a peer, or of a block: there IPv6 may stand in brackets."""
+    return _unmapped(ip_address(_plain(address)))
+
+
+def _unmapped(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     """An IPv4 address in IPv6 clothes is IPv4."""
-    parsed = ip_address(_plain(address))
-    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
-    return mapped or parsed
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
 
 
 def _plain(address: str) -> str:
