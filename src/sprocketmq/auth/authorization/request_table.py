@@ -150,9 +150,11 @@ def _to_client(*codes: C) -> Iterator[Row]:
     return (Row(code, _CLIENT, Asker.BY_BROKER, Level.NOBODY) for code in codes)
 
 
+# In RocketMQ's order: a refusal names the first that is not allowed.
 _TOPIC_AND_GROUP = (_t(SUB), _g(SUB))
-_POPPED_TOPIC_AND_GROUP = (_t(SUB, popped_by="consumerGroup"), _g(SUB))
-_BODY_TOPIC_AND_GROUP = (_t(SUB, ""), _g(SUB, ""))
+_GROUP_AND_TOPIC = (_g(SUB), _t(SUB))
+_GROUP_AND_POPPED_TOPIC = (_g(SUB), _t(SUB, popped_by="consumerGroup"))
+_BODY_GROUP_AND_TOPIC = (_g(SUB, ""), _t(SUB, ""))
 
 ROWS: tuple[Row, ...] = (
     # Messages.
@@ -168,13 +170,13 @@ ROWS: tuple[Row, ...] = (
     _open(C.CONSUMER_SEND_MSG_BACK, _g(SUB, "group"), stored=SUB),
     _open(C.END_TRANSACTION, stored=PUB),
     _open(C.RECALL_MESSAGE, _t(PUB, literal=True)),
-    _open(C.POP_MESSAGE, *_TOPIC_AND_GROUP),
-    _open(C.ACK_MESSAGE, *_POPPED_TOPIC_AND_GROUP),
+    _open(C.POP_MESSAGE, *_GROUP_AND_TOPIC),
+    _open(C.ACK_MESSAGE, *_GROUP_AND_POPPED_TOPIC),
     _open(C.PEEK_MESSAGE, *_TOPIC_AND_GROUP),
-    _open(C.CHANGE_MESSAGE_INVISIBLETIME, *_POPPED_TOPIC_AND_GROUP),
-    _open(C.NOTIFICATION, *_TOPIC_AND_GROUP),
-    _open(C.POLLING_INFO, _t(GET), _g(GET)),
-    _open(C.BATCH_ACK_MESSAGE, body=_BODY_TOPIC_AND_GROUP),
+    _open(C.CHANGE_MESSAGE_INVISIBLETIME, *_GROUP_AND_POPPED_TOPIC),
+    _open(C.NOTIFICATION, *_GROUP_AND_TOPIC),
+    _open(C.POLLING_INFO, _g(GET), _t(GET)),
+    _open(C.BATCH_ACK_MESSAGE, body=_BODY_GROUP_AND_TOPIC),
     # Offsets.
     _open(C.QUERY_CONSUMER_OFFSET, _t(SUB_GET), _g(SUB_GET)),
     _open(C.UPDATE_CONSUMER_OFFSET, _t(SUB_UPDATE), _g(SUB_UPDATE)),
@@ -183,13 +185,13 @@ ROWS: tuple[Row, ...] = (
     _open(C.GET_MIN_OFFSET, _t(GET_SUB)),
     _open(C.GET_EARLIEST_MSG_STORETIME, _t(GET_SUB)),
     # Clients.
-    _open(C.HEART_BEAT, body=_BODY_TOPIC_AND_GROUP),
+    _open(C.HEART_BEAT, body=_BODY_GROUP_AND_TOPIC),
     _open(C.UNREGISTER_CLIENT, _g(SUB, optional=True), note="own connection only"),
     _open(C.GET_CONSUMER_LIST_BY_GROUP, _g(SUB_GET)),
-    _open(C.LOCK_BATCH_MQ, body=_BODY_TOPIC_AND_GROUP),
-    _open(C.UNLOCK_BATCH_MQ, body=_BODY_TOPIC_AND_GROUP),
-    _open(C.CHECK_CLIENT_CONFIG, body=_BODY_TOPIC_AND_GROUP),
-    _open(C.QUERY_ASSIGNMENT, body=_BODY_TOPIC_AND_GROUP),
+    _open(C.LOCK_BATCH_MQ, body=_BODY_GROUP_AND_TOPIC),
+    _open(C.UNLOCK_BATCH_MQ, body=_BODY_GROUP_AND_TOPIC),
+    _open(C.CHECK_CLIENT_CONFIG, body=_BODY_GROUP_AND_TOPIC),
+    _open(C.QUERY_ASSIGNMENT, body=_BODY_GROUP_AND_TOPIC),
     # Figures.
     _open(C.GET_ALL_TOPIC_CONFIG, _c(GET)),
     _open(C.GET_BROKER_RUNTIME_INFO, _c(GET)),

@@ -31,8 +31,8 @@ from sprocketmq.protocol.bodies.topic import CreateTopicListRequestBody
 from sprocketmq.protocol.names import RETRY_PREFIX, group_of_retries, is_retry_topic, pop_retry_topic
 from sprocketmq.remoting.turns import each
 
-#: By type, the names that a body has been found to hold; in its order, each once.
-Names = dict[ResourceType, dict[str, None]]
+#: What a body has been found to name; in its order, each once.
+Names = dict[tuple[ResourceType, str], None]
 ReadNames = Callable[[bytes, Names], Generator[None, None, None]]
 
 
@@ -89,17 +89,18 @@ def _need(named: Named, name: str) -> Need:
 
 
 def _from_body(row: Row, body: bytes) -> Iterator[Need | None]:
-    names: Names = {ResourceType.GROUP: {}, ResourceType.TOPIC: {}}
+    names: Names = {}
     yield from BODIES[row.code](body, names)
-    for named in row.body:
-        for name in names[named.type]:
-            yield _need(named, name)
+    asked = {named.type: named for named in row.body}
+    for type_, name in names:
+        if type_ in asked:
+            yield _need(asked[type_], name)
 
 
 def _note(names: Names, group: str | None = None, topic: str | None = None) -> None:
     for type_, name in ((ResourceType.GROUP, group), (ResourceType.TOPIC, topic)):
         if name is not None:
-            names[type_][name] = None
+            names[type_, name] = None
 
 
 def _heartbeat(body: bytes, names: Names) -> Generator[None, None, None]:

@@ -127,6 +127,33 @@ def test_what_a_pop_tries_again_is_acknowledged_by_its_group(
     assert {str(need) for need in found} == needs
 
 
+_HEARTBEAT = (
+    b'{"consumerDataSet":[{"groupName":"g","subscriptionDataSet":[{"topic":"t"}]},'
+    b'{"groupName":"h","subscriptionDataSet":[{"topic":"u"}]}]}'
+)
+_LOCK = b'{"consumerGroup":"g","mqSet":[{"topic":"t","brokerName":"b","queueId":0}]}'
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "order"),
+    [
+        (RequestCode.HEART_BEAT, _HEARTBEAT, ["Group:g", "Topic:t", "Group:h", "Topic:u"]),
+        (RequestCode.LOCK_BATCH_MQ, _LOCK, ["Group:g", "Topic:t"]),
+        (RequestCode.UNLOCK_BATCH_MQ, _LOCK, ["Group:g", "Topic:t"]),
+        (RequestCode.PULL_MESSAGE, b"", ["Topic:t", "Group:g"]),
+        (RequestCode.POP_MESSAGE, b"", ["Group:g", "Topic:t"]),
+        (RequestCode.PEEK_MESSAGE, b"", ["Topic:t", "Group:g"]),
+        (RequestCode.ACK_MESSAGE, b"", ["Group:g", "Topic:t"]),
+        (RequestCode.CHANGE_MESSAGE_INVISIBLETIME, b"", ["Group:g", "Topic:t"]),
+        (RequestCode.NOTIFICATION, b"", ["Group:g", "Topic:t"]),
+        (RequestCode.POLLING_INFO, b"", ["Group:g", "Topic:t"]),
+    ],
+)
+def test_a_refusal_names_what_rocketmq_asks_first(code: RequestCode, body: bytes, order: list[str]) -> None:
+    needs = all_needs(REQUESTS[code], {"topic": "t", "consumerGroup": "g"}, body, "c")
+    assert [str(need) for need in needs] == order
+
+
 def test_the_stored_record_s_topic() -> None:
     view, end = REQUESTS[RequestCode.VIEW_MESSAGE_BY_ID], REQUESTS[RequestCode.END_TRANSACTION]
     assert str(stored_need(view, "orders")) == "Topic:orders"
