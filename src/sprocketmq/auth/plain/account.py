@@ -1,7 +1,7 @@
 """One account of RocketMQ 4, as a file has it, and what it may do.
 
 Names are literal: there are no wildcards. A group's permission is kept under its retry topic, as RocketMQ does, so that
-an entry of `topicPerms` for `%RETRY%g` is one of group g.
+an entry of `topicPerms` for `%RETRY%g` is one of group g, and one of `groupPerms` for `%RETRY%g` is of no group.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from sprocketmq.auth.authorization.resources import ResourceType
 from sprocketmq.auth.plain.addresses import Matcher, parse_pattern
 from sprocketmq.errors import ConfigError
 from sprocketmq.protocol.names import RETRY_PREFIX
+from sprocketmq.protocol.signing import utf16_units
 
 _SHORTEST = 7
+_NO_FLAG = ("", "null", "NULL")
 
 
 class Permission(Flag):
@@ -54,20 +56,24 @@ class PlainAccount:
             access_key=access_key_of(tree),
             secret_key=_text(tree.get("secretKey")) or "",
             white_remote_address=_text(tree.get("whiteRemoteAddress")),
-            admin=tree.get("admin") is True or str(tree.get("admin")).lower() == "true",
+            admin=_flag(tree.get("admin")),
             default_topic_perm=_text(tree.get("defaultTopicPerm")),
             default_group_perm=_text(tree.get("defaultGroupPerm")),
             topic_perms=_texts(tree.get("topicPerms")),
             group_perms=_texts(tree.get("groupPerms")),
         )
 
-    def rights(self) -> Rights:
-        if len(self.access_key) < _SHORTEST or len(self.secret_key) < _SHORTEST:
+    def check_keys(self) -> None:
+        if min(map(_java_length, (self.access_key, self.secret_key))) < _SHORTEST:
             raise ConfigError(
                 f"The accessKey={self.access_key} and secretKey=*** cannot be null and length should longer than 6"
             )
-        named = dict(_entries("topic", self.topic_perms))
-        named |= {_group_key(name): perm for name, perm in _entries("group", self.group_perms)}
+
+    def rights(self) -> Rights:
+        self.check_keys()
+        # Where both name a group, what stands among the topics counts: RocketMQ reads it last.
+        named = {_group_key(name): perm for name, perm in _entries("group", self.group_perms)}
+        named |= _entries("topic", self.topic_perms)
         return Rights(
             self,
             SigningKey(self.secret_key),
@@ -135,7 +141,7 @@ def _parts(entry: str) -> list[str]:
 
 
 def _group_key(name: str) -> str:
-    return name if name.startswith(RETRY_PREFIX) else RETRY_PREFIX + name
+    return RETRY_PREFIX + name
 
 
 def _text(value: object) -> str | None:
@@ -147,6 +153,23 @@ def _text(value: object) -> str | None:
     if isinstance(value, (dict, list)):
         raise ConfigError("an account has a list or a map where a text belongs")
     return str(value)
+
+
+def _java_length(text: str) -> int:
+    """In units of UTF-16."""
+    return len(utf16_units(text)) // 2
+
+
+def _flag(value: object) -> bool:
+    """As RocketMQ's parser reads a flag. `yes` is none of its words: where that counts, YAML has made a flag of it."""
+    if isinstance(value, (bool, int, float)):
+        return 1 <= value < 2
+    text = _text(value)
+    if text is None or text in _NO_FLAG or text.lower() in ("false", "0", "f") or text == "N":
+        return False
+    if text.lower() in ("true", "1", "y") or text == "T":
+        return True
+    raise ConfigError("admin of an account is neither true nor false")
 
 
 def _texts(value: object) -> tuple[str, ...] | None:
