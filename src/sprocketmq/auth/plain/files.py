@@ -140,15 +140,18 @@ class PlainFiles:
     # -- changes ------------------------------------------------------------------------------------------------------
 
     def put(self, account: Tree) -> None:
-        """Change an account in its file, or add it to the default one. A value of None keeps what is there."""
-        key = account["accessKey"]
+        """Change an account in its file, or add it to the default one. A value of None keeps what is there, but the
+        secret must be given.
+        """
+        key, given = account["accessKey"], PlainAccount.of(account)
+        given.check_keys()
+        check_entries(given.topic_perms)
+        check_entries(given.group_perms)
         path = self.accounts.where.get(key, self._default)
         tree = read_tree(path)
         accounts = [each for each in tree.get("accounts") or [] if access_key_of(each) != key]
         old: Tree = next((each for each in tree.get("accounts") or [] if access_key_of(each) == key), {})
         new = {**old, **{name: value for name, value in account.items() if value is not None}}
-        check_entries(PlainAccount.of(account).topic_perms)
-        check_entries(PlainAccount.of(account).group_perms)
         PlainAccount.of(new).rights()
         self._write(path, {**tree, "accounts": [*accounts, new]})
 

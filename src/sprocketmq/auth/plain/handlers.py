@@ -56,10 +56,10 @@ class PlainHandlers:
             "secretKey": header.secret_key,
             "whiteRemoteAddress": header.white_remote_address,
             "admin": header.admin,
-            "defaultTopicPerm": header.default_topic_perm,
-            "defaultGroupPerm": header.default_group_perm,
-            "topicPerms": _parts(header.topic_perms),
-            "groupPerms": _parts(header.group_perms),
+            "defaultTopicPerm": header.default_topic_perm or None,
+            "defaultGroupPerm": header.default_group_perm or None,
+            "topicPerms": _entries(header.topic_perms),
+            "groupPerms": _entries(header.group_perms),
         }
         try:
             await self._files.change(lambda files: files.put(account))
@@ -91,7 +91,8 @@ class PlainHandlers:
 
     async def set_white(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(UpdateGlobalWhiteAddrsConfigRequestHeader, request.ext_fields)
-        addresses, file = _parts(header.global_white_addrs) or [], header.acl_file_full_path or ""
+        addresses = [part for part in header.global_white_addrs.split(",") if part]
+        file = header.acl_file_full_path or ""
         try:
             done = await self._files.change(lambda files: files.set_white(addresses, file))
         except ConfigError:
@@ -102,5 +103,6 @@ class PlainHandlers:
         return request.reply()
 
 
-def _parts(text: str | None) -> list[str] | None:
-    return None if text is None else [part for part in text.split(",") if part]
+def _entries(text: str | None) -> list[str] | None:
+    """As Java splits: what is empty at the end does not count. Elsewhere it is an entry, and a wrong one."""
+    return None if text is None else (text.rstrip(",") if text.strip(",") else "").split(",")
