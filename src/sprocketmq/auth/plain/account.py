@@ -112,7 +112,7 @@ def access_key_of(tree: Mapping[str, Any]) -> str:
 def check_entries(perms: tuple[str, ...] | None) -> None:
     """What a change over the wire may not bring, though a file may."""
     for text in perms or ():
-        parts = _parts(text)
+        parts = entry_parts(text)
         if len(parts) != 2:
             raise ConfigError(
                 f"Parse Resource format error for {text}.\nThe expected resource format is 'Res=Perm'. "
@@ -128,14 +128,14 @@ def check_entries(perms: tuple[str, ...] | None) -> None:
 def _entries(kind: str, perms: tuple[str, ...] | None) -> list[tuple[str, Permission]]:
     found = []
     for text in perms or ():
-        parts = _parts(text)
+        parts = entry_parts(text)
         if len(parts) != 2:
             raise ConfigError(f"Parse resource permission failed for {kind}:{text}")
         found.append((parts[0].strip(), Permission.of(parts[1])))
     return found
 
 
-def _parts(entry: str) -> list[str]:
+def entry_parts(entry: str) -> list[str]:
     """As Java splits: what is empty does not count, so that `=PUB` is no entry."""
     return [part for part in entry.split("=") if part]
 

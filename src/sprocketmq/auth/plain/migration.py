@@ -14,7 +14,7 @@ from sprocketmq.auth.accounts import AccountStore
 from sprocketmq.auth.authentication.users import UserType
 from sprocketmq.auth.authorization.policies import PolicyEntry, PolicyType
 from sprocketmq.auth.authorization.resources import Action, Decision, Resource, ResourceType, group, topic
-from sprocketmq.auth.plain.account import PlainAccount
+from sprocketmq.auth.plain.account import PlainAccount, entry_parts
 from sprocketmq.auth.plain.files import read_tree
 from sprocketmq.logs import Events
 from sprocketmq.protocol.names import RETRY_PREFIX
@@ -35,13 +35,15 @@ def files_of(home: Path) -> list[Path]:
 
 
 def migrate(trees: Iterable[dict[str, object]], accounts: AccountStore) -> int:
-    """The number of users made."""
-    made = 0
+    """The number of users made. Of an access key that comes twice the first account counts, also one without secret."""
+    made, seen = 0, set[str]()
     for tree in trees:
         found = tree.get("accounts")
         for each in found if isinstance(found, list) else []:
             account = PlainAccount.of(each)
-            if not account.access_key or not account.secret_key or accounts.find(account.access_key) is not None:
+            is_first = account.access_key not in seen
+            seen.add(account.access_key)
+            if not is_first or not _can_be_made(account, accounts):
                 continue
             type_ = UserType.SUPER if account.admin else UserType.NORMAL
             accounts.create_user(account.access_key, account.secret_key, type_)
@@ -50,6 +52,11 @@ def migrate(trees: Iterable[dict[str, object]], accounts: AccountStore) -> int:
                 accounts.put_acl(account.access_key, policies)
             made += 1
     return made
+
+
+def _can_be_made(account: PlainAccount, accounts: AccountStore) -> bool:
+    has_keys = account.access_key.strip() and account.secret_key.strip()
+    return bool(has_keys) and accounts.find(account.access_key) is None
 
 
 def migrate_home(home: Path, accounts: AccountStore) -> None:
@@ -76,12 +83,13 @@ def policies_of(account: PlainAccount) -> dict[PolicyType, list[PolicyEntry]]:
 
 def _named(perms: tuple[str, ...] | None) -> list[tuple[str, str]]:
     """Entries that are not `name=perm` are passed over."""
-    parted = [text.split("=") for text in perms or ()]
-    return [(parts[0].strip(), parts[1].strip()) for parts in parted if len(parts) == 2]
+    parted = map(entry_parts, perms or ())
+    return [(parts[0].strip(), parts[1]) for parts in parted if len(parts) == 2]
 
 
-def _entry(resource: Resource, word: str, account: PlainAccount) -> PolicyEntry:
-    if word == "DENY":
+def _entry(resource: Resource, perm: str, account: PlainAccount) -> PolicyEntry:
+    word = perm.strip()
+    if word in ("DENY", ""):
         return PolicyEntry(resource, (Action.ALL,), Decision.DENY)
     if word not in _ACTIONS:
         events.warning("permission is no word of RocketMQ 4: it becomes everything", user=account.access_key, word=word)
