@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.pop.order import PopOrder
-from sprocketmq.broker.pop.records import ORDERLY, CheckPoint, PopAck, parse_extra_info, topic_of
+from sprocketmq.broker.pop.records import MAX_MESSAGES, ORDERLY, CheckPoint, PopAck, parse_extra_info, topic_of
 from sprocketmq.broker.pop.revive import Revive
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.system_topics.safe_answers import SafeAnswers
@@ -20,7 +22,7 @@ from sprocketmq.protocol.headers.pop import (
     ChangeInvisibleTimeRequestHeader,
     ChangeInvisibleTimeResponseHeader,
 )
-from sprocketmq.remoting import Connection, ProcessorTable, Reply
+from sprocketmq.remoting import Connection, ProcessorTable, Reply, Steps, each
 from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.store import MessageStore
 
@@ -41,7 +43,7 @@ class PopAcks:
 
     def add_to(self, table: ProcessorTable) -> None:
         table.add(RequestCode.ACK_MESSAGE, self.ack)
-        table.add(RequestCode.BATCH_ACK_MESSAGE, self.batch_ack)
+        table.add_long(RequestCode.BATCH_ACK_MESSAGE, self.batch_ack)
         table.add(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, self.change_invisible_time)
 
     def ack(self, connection: Connection, request: Command) -> Reply:
@@ -49,10 +51,11 @@ class PopAcks:
         self._ack_one(header.topic, header.consumer_group, header.queue_id, header.offset, header.extra_info)
         return self._answers.reply(connection, request)
 
-    def batch_ack(self, connection: Connection, request: Command) -> Reply:
-        body = codec.decode(BatchAckMessageRequestBody, request.body)
-        for ack in body.acks:
-            self._ack_many(ack, body.broker_name or self._settings.current.broker_name)
+    def batch_ack(self, connection: Connection, request: Command) -> Steps:
+        """Of thousands of check points, perhaps: others have their turns meanwhile."""
+        body, (acks,) = codec.decode_apart(BatchAckMessageRequestBody, request.body, "acks")
+        broker_name = body.broker_name or self._settings.current.broker_name
+        yield from each(acks, partial(self._ack_many, broker_name))
         return self._answers.reply(connection, request)
 
     def change_invisible_time(self, connection: Connection, request: Command) -> Reply:
@@ -97,7 +100,9 @@ class PopAcks:
         )  # fmt: skip
         self._put(ack, info.revive_queue_id, info.pop_time + info.invisible_time)
 
-    def _ack_many(self, batch: BatchAck, broker_name: str) -> None:
+    def _ack_many(self, broker_name: str, batch: BatchAck) -> None:
+        if batch.count > MAX_MESSAGES:
+            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, f"a check point is of {MAX_MESSAGES} messages at most")
         topic = topic_of(batch.topic, batch.consumer_group, batch.retry or "0")
         offsets = tuple(batch.offsets())
         for offset in offsets:

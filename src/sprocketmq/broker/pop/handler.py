@@ -19,7 +19,16 @@ from sprocketmq.broker.handlers.queue_offsets import is_young
 from sprocketmq.broker.metrics.stats import Stats
 from sprocketmq.broker.pop.order import PopOrder
 from sprocketmq.broker.pop.polls import PopPolls, Waiting
-from sprocketmq.broker.pop.records import NORMAL, ORDERLY, RETRY_V1, RETRY_V2, CheckPoint, ExtraInfo, topic_of
+from sprocketmq.broker.pop.records import (
+    MAX_MESSAGES,
+    NORMAL,
+    ORDERLY,
+    RETRY_V1,
+    RETRY_V2,
+    CheckPoint,
+    ExtraInfo,
+    topic_of,
+)
 from sprocketmq.broker.pop.revive import Revive
 from sprocketmq.broker.pull.long_polling import LongPolls
 from sprocketmq.broker.settings import Settings
@@ -51,7 +60,6 @@ from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.pull.get import GetResult, GetStatus
 from sprocketmq.store.store import MessageStore
 
-MAX_MESSAGES = 32
 #: initMode of a group that has no offset yet: from the first message, or from the end.
 FROM_MIN, FROM_MAX = 0, 1
 #: One POP in so many looks at the retry topic first, so that it is never starved.

@@ -25,6 +25,8 @@ from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol import names
 
 CHECK_POINT, ACK, BATCH_ACK = "ck", "ack", "bAck"
+#: What one POP takes at most, and so what a check point is of.
+MAX_MESSAGES = 32
 #: The revive queue that stands for orderly POP, which needs no reviving.
 ORDERLY = 999
 #: Retry flags: the topic itself, and its two forms of retry topic.

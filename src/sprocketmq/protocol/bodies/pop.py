@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sprocketmq.protocol.enums import MessageModel, MessageRequestMode
 from sprocketmq.protocol.fields import Long, wire
 from sprocketmq.protocol.message_queue import MessageQueue
+
+_BYTE_WITH_BITS = re.compile(rb"[^\0]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +25,15 @@ class BatchAck:
     invisible_time: Long = wire("it", default=0)
     bit_set: bytes = wire("b", default=b"")
 
+    @property
+    def count(self) -> int:
+        return int.from_bytes(self.bit_set, "little").bit_count()
+
     def offsets(self) -> Iterator[int]:
         """The queue offsets that are acknowledged: bit n, counted from the lowest of each byte, is start_offset + n."""
-        for index, byte in enumerate(self.bit_set):
-            for bit in range(8):
-                if byte >> bit & 1:
-                    yield self.start_offset + 8 * index + bit
+        for found in _BYTE_WITH_BITS.finditer(self.bit_set):
+            first, byte = self.start_offset + 8 * found.start(), found[0][0]
+            yield from (first + bit for bit in range(8) if byte >> bit & 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -229,6 +229,32 @@ async def test_many_are_acknowledged_at_once(broker: Broker, caller: Caller, clo
     assert len(records(await pop(caller))) == 1
 
 
+def batch_of(bit_set: bytes) -> BatchAck:
+    return BatchAck(consumer_group="G", topic="T", retry="0", pop_time=1, invisible_time=1, bit_set=bit_set)
+
+
+async def test_no_check_point_is_of_more_messages_than_a_pop_takes(broker: Broker, caller: Caller) -> None:
+    for _ in range(40):
+        await caller.send()
+    for bits in (b"\xff" * 5, b"\xff" * 600_000):
+        body = codec.encode(BatchAckMessageRequestBody(acks=(batch_of(bits),)))
+        answer = await caller(RequestCode.BATCH_ACK_MESSAGE, body)
+        assert (answer.code, answer.remark) == (ResponseCode.MESSAGE_ILLEGAL, "a check point is of 32 messages at most")
+
+
+async def test_others_have_their_turns_while_many_check_points_are_acknowledged(
+    broker: Broker, connect: Connect
+) -> None:
+    many, other = connect(), connect()
+    await other.send()
+    body = codec.encode(BatchAckMessageRequestBody(broker_name="broker-a", acks=(batch_of(b"\x01"),) * 2000))
+    asked = asyncio.ensure_future(many(RequestCode.BATCH_ACK_MESSAGE, body))
+    for _ in range(3):
+        await other(RequestCode.GET_MAX_OFFSET, topic="T", queueId=0)
+    assert not asked.done()
+    assert (await asked).code == ResponseCode.SUCCESS
+
+
 async def test_a_pop_waits_for_a_message(broker: Broker, connect: Connect) -> None:
     await connect().send("T", queue_id=0)
     waiter, sender = connect(), connect()
