@@ -23,6 +23,7 @@ import orjson
 from sprocketmq.codes import ResponseCode
 from sprocketmq.errors import RequestRefused
 from sprocketmq.protocol import names
+from sprocketmq.protocol.fields import LONG
 
 CHECK_POINT, ACK, BATCH_ACK = "ck", "ack", "bAck"
 #: What one POP takes at most, and so what a check point is of.
@@ -151,14 +152,22 @@ def parse_extra_info(text: str) -> ExtraInfo:
     """Raises RequestRefused for what is none; the last part may be missing."""
     parts = text.split(" ")
     try:
-        start, pop_time, invisible, revive = map(int, parts[:4])
-        queue_id, queue_offset = int(parts[6]), int(parts[7]) if len(parts) > 7 else -1
+        start, pop_time, invisible, revive = map(_long, parts[:4])
+        queue_id, queue_offset = _long(parts[6]), _long(parts[7]) if len(parts) > 7 else -1
     except (ValueError, IndexError):
         raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, f"no extra info: {text[:100]!r}") from None
     return ExtraInfo(
         start_offset=start, pop_time=pop_time, invisible_time=invisible, revive_queue_id=revive, retry_flag=parts[4],
         broker_name=parts[5], queue_id=queue_id, queue_offset=queue_offset,
     )  # fmt: skip
+
+
+def _long(text: str) -> int:
+    """ValueError for what is no number of 64 bits, as check points and acknowledgements keep them."""
+    low, high = LONG.bounds
+    if not low <= (number := int(text)) <= high:
+        raise ValueError(text)
+    return number
 
 
 def topic_of(topic: str, group: str, retry_flag: str) -> str:

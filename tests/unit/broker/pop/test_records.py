@@ -51,8 +51,14 @@ def test_extra_info_is_one_line() -> None:
     assert parse_extra_info(str(info)) == info
     assert parse_extra_info("10 1000 500 3 1 b 0").queue_offset == -1
     assert info.real_topic("T", "G") == "%RETRY%G_T"
+
+
+@pytest.mark.parametrize(
+    "text", ["10 x", f"{2**63} 1 1 0 0 b 0", f"0 {-(2**63) - 1} 1 0 0 b 0", f"0 1 1 0 0 b 0 {10**99}"]
+)
+def test_no_extra_info(text: str) -> None:
     with pytest.raises(RequestRefused):
-        parse_extra_info("10 x")
+        parse_extra_info(text)
 
 
 def test_topics_by_retry_flag() -> None:
