@@ -325,6 +325,11 @@ class BrokerConfig(AuthConfig):
         return min(max(0, asked_ms), self.max_long_polling_time_mills) / 1000
 
     @property
+    def longest_invisible_ms(self) -> int:
+        """Of what POP hands out: a check point rests like any timer."""
+        return self.timer_max_delay_sec * 1000
+
+    @property
     def gap_not_in_sync(self) -> int:
         """Bytes that a slave may be behind and still count as in sync."""
         return self.ha_slave_fallbehind_max or self.ha_max_gap_not_in_sync

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.pop.order import PopOrder
+from sprocketmq.broker.pop.order import PopOrder, check_take
 from sprocketmq.broker.pop.records import MAX_MESSAGES, ORDERLY, CheckPoint, PopAck, parse_extra_info, topic_of
 from sprocketmq.broker.pop.revive import Revive
 from sprocketmq.broker.settings import Settings
@@ -64,6 +64,7 @@ class PopAcks:
         info, now = parse_extra_info(header.extra_info), self._clock.now_ms()
         topic = info.real_topic(header.topic, header.consumer_group)
         self._check(topic, header.queue_id, header.offset)
+        check_take(header.invisible_time, self._settings.current.longest_invisible_ms)
         if info.revive_queue_id == ORDERLY:
             until = now + header.invisible_time
             self._order.hide(topic, header.consumer_group, header.queue_id, header.offset, info.pop_time, until)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from sprocketmq.broker.handlers.queue_offsets import is_young
 from sprocketmq.broker.metrics.stats import Stats
-from sprocketmq.broker.pop.order import PopOrder
+from sprocketmq.broker.pop.order import PopOrder, check_take
 from sprocketmq.broker.pop.polls import PopPolls, Waiting
 from sprocketmq.broker.pop.records import (
     MAX_MESSAGES,
@@ -113,6 +113,7 @@ class PopProcessors:
     def pop(self, connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(PopMessageRequestHeader, request.ext_fields)
         topic = self._allow(connection, header.topic, header.consumer_group, header.queue_id, header.max_msg_nums)
+        check_take(header.invisible_time, self._settings.current.longest_invisible_ms, header.attempt_id)
         wanted = self._wanted(header)
         reply = self._pop(request, header, topic, wanted)
         if reply is not None:

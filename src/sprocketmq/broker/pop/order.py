@@ -23,13 +23,27 @@ from sprocketmq.broker.pop.takes import Key, Take, takes_from_tree, takes_to_tre
 from sprocketmq.broker.system_topics.alarm import Alarm, Steady
 from sprocketmq.broker.tables.offsets import ConsumerOffsets
 from sprocketmq.broker.tables.saver import Saver
-from sprocketmq.errors import BodyError
+from sprocketmq.codes import ResponseCode
+from sprocketmq.errors import BodyError, RequestRefused
 from sprocketmq.logs import Events
 from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.files.config_files import json_file
 from sprocketmq.store.files.files import Files
 
 events = Events("sprocketmq.broker.pop")
+
+#: So many times that count no longer may stay in the heap; above that, half of it.
+_FEW_ENDS = 64
+#: Java's is a UUID.
+_LONGEST_ATTEMPT = 255
+
+
+def check_take(invisible_time: int, longest_ms: int, attempt_id: str | None = None) -> None:
+    """RequestRefused for what a take must not keep: times that nobody lives to see, attempts of any length."""
+    if invisible_time > longest_ms:
+        raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, f"invisibleTime must be {longest_ms} ms at most")
+    if attempt_id is not None and len(attempt_id) > _LONGEST_ATTEMPT:
+        raise RequestRefused(ResponseCode.INVALID_PARAMETER, f"attemptId must have {_LONGEST_ATTEMPT} letters at most")
 
 
 class PopOrder:
@@ -117,9 +131,9 @@ class PopOrder:
             self._wake_at(take.free_ms, (topic, group, queue_id))
 
     def hide(self, topic: str, group: str, queue_id: int, offset: int, pop_time: int, until_ms: int) -> None:
-        """Keep one message hidden until then."""
+        """Keep one message hidden until then; one that was not taken, or is acknowledged, changes nothing."""
         take = self._takes.get((topic, group, queue_id))
-        if take is not None and take.pop_time == pop_time:
+        if take is not None and take.pop_time == pop_time and offset in take.open:
             set_by = self._clock.now_ms() - self._steady.now_ms() - take.ahead_ms
             take.later[offset] = until_ms - set_by  # all times of a take are of the clock that it began with
             self.saver.changed()
@@ -141,10 +155,15 @@ class PopOrder:
     # -- when the time is over ----------------------------------------------------------------------------------------
 
     def _wake_at(self, at_ms: int, key: Key) -> None:
-        """One time for each queue: when it comes and the queue is taken again, the next is set."""
+        """One time for each queue: when it comes and the queue is taken again, the next is set. One that was set to
+        an earlier time leaves the later one in the heap until there are too many like it.
+        """
         if at_ms < self._times_set.get(key, at_ms + 1):
             self._times_set[key] = at_ms
             heapq.heappush(self._ends, (at_ms, key))
+            if len(self._ends) > _FEW_ENDS + 2 * len(self._times_set):
+                self._ends = [(at_ms, key) for key, at_ms in self._times_set.items()]
+                heapq.heapify(self._ends)
             self.alarm.set(self._ends[0][0])
 
     def _ring(self) -> None:

@@ -229,6 +229,20 @@ async def test_many_are_acknowledged_at_once(broker: Broker, caller: Caller, clo
     assert len(records(await pop(caller))) == 1
 
 
+@pytest.mark.parametrize("order", [True, False])
+async def test_what_is_kept_of_a_take_is_bounded(broker: Broker, caller: Caller, order: bool) -> None:
+    await caller.send()
+    longest = 259_200_000
+    assert (await pop(caller, order=order, invisibleTime=longest + 1)).code == ResponseCode.MESSAGE_ILLEGAL
+    assert (await pop(caller, order=order, attemptId="a" * 256)).code == ResponseCode.INVALID_PARAMETER
+    ((queue_id, offset, extra),) = infos(await pop(caller, order=order))
+    answer = await caller(
+        RequestCode.CHANGE_MESSAGE_INVISIBLETIME, consumerGroup="G", topic="T", queueId=queue_id, offset=offset,
+        extraInfo=extra, invisibleTime=2**63 - 1,
+    )  # fmt: skip
+    assert answer.code == ResponseCode.MESSAGE_ILLEGAL
+
+
 def batch_of(bit_set: bytes) -> BatchAck:
     return BatchAck(consumer_group="G", topic="T", retry="0", pop_time=1, invisible_time=1, bit_set=bit_set)
 

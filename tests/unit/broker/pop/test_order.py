@@ -109,6 +109,25 @@ def test_a_take_tells_how_often_its_messages_were_taken_before(order: PopOrder, 
     assert order.taken("T", "G", 0, [3], 4, clock.now, 1000, "b") == ["0 qo0%3 2", "0 0 2"]
 
 
+def test_what_was_not_taken_or_is_acknowledged_is_not_hidden(order: PopOrder, clock: FakeClock, tmp_path: Path) -> None:
+    order.ack("T", "G", 0, 3, START_MS)
+    for offset in (2, 3, 5):
+        order.hide("T", "G", 0, offset, START_MS, clock.now + 10_000)
+    order.save()
+    tree = json_file(Disk(), tmp_path / "consumerOrderInfo.json").load()
+    assert tree is not None
+    assert "ot" not in tree["table"]["T@G"][0]
+
+
+def test_times_that_count_no_longer_are_forgotten(order: PopOrder, clock: FakeClock) -> None:
+    for until in range(clock.now + 10_000, clock.now, -1):
+        order.hide("T", "G", 0, 3, START_MS, until)
+        order.hide("T", "G", 0, 4, START_MS, until)
+    assert len(order._ends) < 100
+    clock.now += 1
+    assert not order.is_blocked("T", "G", 0, None)
+
+
 def test_who_waits_is_told_when_a_queue_is_free(order: PopOrder, clock: FakeClock) -> None:
     told: list[tuple[str, int]] = []
     order.on_free = lambda topic, queue_id: told.append((topic, queue_id))
