@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from sys import getsizeof
 
 from sprocketmq.broker.settings import Settings
 from sprocketmq.broker.tables.saver import Saver
@@ -27,6 +28,9 @@ from sprocketmq.store.files.config_files import BloomBits, ConfigFile, ConsumerF
 
 events = Events("sprocketmq.broker.filters")
 
+#: What the filters of groups that are gone may take, and what one takes beside its expression.
+_GONE_BYTES, _ENTRY_BYTES = 8 << 20, 1024
+
 
 @dataclass(slots=True)
 class _Entry:
@@ -41,6 +45,9 @@ class FilterTable:
         #: The store time of the last message.
         self.stored_ms: Callable[[], int] = lambda: 0
         self._topics: dict[str, dict[str, _Entry]] = {}
+        #: (topic, group) of those whose groups are gone, in the order they went, and their bytes.
+        self._gone: dict[tuple[str, str], int] = {}
+        self._gone_bytes = 0
         self.refused = 0
         #: The topics that groups filter now.
         self._filtered: dict[str, set[str]] = {}
@@ -55,8 +62,7 @@ class FilterTable:
         now = self._clock.now_ms()
         for topic, filters in ({} if kept is None else kept.filter_data_by_topic).items():
             for group, data in filters.group_filter_data.items():
-                dead = replace(data, dead_time=data.dead_time or now, dead=True)
-                self._topics.setdefault(topic, {})[group] = _Entry(dead, None)
+                self._keep_gone(topic, group, replace(data, dead_time=data.dead_time or now, dead=True))
 
     def subscribe(self, group: str, data: SubscriptionData) -> GroupSubscription:
         """A group's subscription, compiled; an SQL92 one is kept. Raises FilterError."""
@@ -66,8 +72,7 @@ class FilterTable:
         return GroupSubscription(data, PropertyRule(rule))
 
     def _rule(self, group: str, data: SubscriptionData) -> SqlFilter:
-        groups = self._topics.setdefault(data.topic, {})
-        known = groups.get(group)
+        known = self._topics.get(data.topic, {}).get(group)
         if known is not None and known.rule is not None and known.kept.expression == data.sub_string:
             return known.rule
         filtered = self._filtered.setdefault(group, set())
@@ -87,7 +92,8 @@ class FilterTable:
             client_version=data.sub_version,
             bloom_filter_data=BloomBits(bit_num=bloom.bit_count, bit_pos=bloom.positions),
         )
-        groups[group] = _Entry(kept, rule)
+        self._forget_gone(data.topic, group)
+        self._topics.setdefault(data.topic, {})[group] = _Entry(kept, rule)
         filtered.add(data.topic)
         self.saver.changed()
         return rule
@@ -95,11 +101,28 @@ class FilterTable:
     def group_gone(self, group: str) -> None:
         now = self._clock.now_ms()
         for topic in self._filtered.pop(group, ()):
-            groups = self._topics.get(topic, {})
-            entry = groups.get(group)
+            entry = self._topics.get(topic, {}).get(group)
             if entry is not None and entry.rule is not None:
-                groups[group] = _Entry(replace(entry.kept, dead_time=now, dead=True), None)
-                self.saver.changed()
+                self._keep_gone(topic, group, replace(entry.kept, dead_time=now, dead=True))
+
+    def _keep_gone(self, topic: str, group: str, kept: ConsumerFilter) -> None:
+        """For a while, as far as there is room: those that went first make it."""
+        self._topics.setdefault(topic, {})[group] = _Entry(kept, None)
+        size = self._gone[topic, group] = _ENTRY_BYTES + getsizeof(kept.expression)
+        self._gone_bytes += size
+        while self._gone_bytes > _GONE_BYTES:
+            self._forget_gone(*next(iter(self._gone)))
+        self.saver.changed()
+
+    def _forget_gone(self, topic: str, group: str) -> None:
+        size = self._gone.pop((topic, group), None)
+        if size is None:
+            return
+        self._gone_bytes -= size
+        del self._topics[topic][group]
+        if not self._topics[topic]:
+            del self._topics[topic]
+        self.saver.changed()
 
     def bits(self, topic: str, properties: bytes) -> bytes | None:
         """The bits of the groups that want this message; None when no group of the topic filters."""
@@ -131,9 +154,6 @@ class FilterTable:
 
     def _forget_dead(self) -> None:
         limit = self._clock.now_ms() - self._settings.current.filter_data_clean_time_span
-        for topic, groups in list(self._topics.items()):
-            for group in [g for g, e in groups.items() if e.rule is None and e.kept.dead_time < limit]:
-                del groups[group]
-                self.saver.changed()
-            if not groups:
-                del self._topics[topic]
+        for topic, group in list(self._gone):
+            if self._topics[topic][group].kept.dead_time < limit:
+                self._forget_gone(topic, group)

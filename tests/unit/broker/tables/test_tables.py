@@ -394,6 +394,32 @@ def test_filters_of_groups_that_are_gone_are_kept_for_a_day(tmp_path: Path, cloc
     assert "a = 5" not in (tmp_path / "consumerFilter.json").read_text()
 
 
+def test_filters_of_groups_that_are_gone_take_so_much(tmp_path: Path, clock: FakeClock) -> None:
+    filters = make_filters(tmp_path, clock)
+    for number in range(200):
+        for group in ("G", "H"):
+            filters.subscribe(group, wants(f"T{number}", f"a = '{'x' * 60_000}'", kind="SQL92"))
+            filters.group_gone(group)
+    filters.save()
+    kept = consumer_filters_file(Disk(), tmp_path).load()
+    assert kept is not None
+    assert 120 < sum(len(topic.group_filter_data) for topic in kept.filter_data_by_topic.values()) < 140
+    assert set(kept.filter_data_by_topic["T199"].group_filter_data) == {"G", "H"}
+    assert "T0" not in kept.filter_data_by_topic
+
+
+def test_a_filter_whose_group_is_here_again_is_not_forgotten(tmp_path: Path, clock: FakeClock) -> None:
+    filters = make_filters(tmp_path, clock)
+    filters.subscribe("G", wants("T", "a = 5", kind="SQL92"))
+    filters.group_gone("G")
+    filters.subscribe("G", wants("T", "a = 5", kind="SQL92"))
+    clock.now += 2 * 24 * 3600 * 1000
+    filters.save()
+    kept = consumer_filters_file(Disk(), tmp_path).load()
+    assert kept is not None
+    assert set(kept.filter_data_by_topic) == {"T"}
+
+
 async def test_settings_that_were_changed_outlive_a_restart(tmp_path: Path) -> None:
     settings = make_settings(tmp_path)
     told: list[int] = []
