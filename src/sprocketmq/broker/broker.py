@@ -295,6 +295,7 @@ class Broker:
             "topics and groups by use": self.creations.refused,
             "groups of a heartbeat": self.clients.refused,
             "groups of a connection": self.producers.memberships.refused + self.consumers.memberships.refused,
+            "subscriptions": self.consumers.refused,
             "locks": self.locks.refused,
             "SQL filters": self.filters.refused,
             "offsets": self.queue_offsets.refused,

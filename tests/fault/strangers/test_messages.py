@@ -14,6 +14,7 @@ from tests.unit.broker.support import START_MS
 from tests.unit.remoting.wire import until
 
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.tables import group_members
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies import codec
@@ -314,3 +315,41 @@ async def test_a_group_has_so_many_sql_filters(tmp_path: Path) -> None:
             assert (await stranger(RequestCode.HEART_BEAT, codec.encode(data))).code == 0
             assert len(broker.consumers.groups["G"].subscriptions) == 5
             assert broker.refused()["SQL filters"] == 5
+
+
+async def test_subscriptions_take_so_much_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_members, "SUBSCRIPTION_BYTES", 1 << 20)
+
+    async with broker_among_strangers(tmp_path) as broker, strangers(broker.port, STRANGER) as (stranger,):
+
+        async def subscribe(group: str, version: int, **wanted: Any) -> int:
+            data = SubscriptionData(topic="T", sub_version=version, **wanted)
+            consumer = ConsumerData(group_name=group, subscription_data_set=(data,))
+            body = codec.encode(HeartbeatData(client_id="c", consumer_data_set=(consumer,)))
+            assert (await stranger(RequestCode.HEART_BEAT, body)).code == 0
+            return len(broker.consumers.groups[group].subscriptions)
+
+        many = frozenset(range(7000))
+        assert await subscribe("G", 1, sub_string="*", code_set=many) == 1
+        assert await subscribe("H", 1, sub_string="*", code_set=many) == 0
+        assert await subscribe("I", 1, sub_string="x" * 60_000) == 1
+        assert broker.refused()["subscriptions"] == 1
+        assert await subscribe("G", 2, sub_string="*") == 1  # what it had makes room
+        assert await subscribe("H", 2, sub_string="*", code_set=many) == 1
+        stranger.close()
+        await until(lambda: not broker.consumers.groups)
+        async with strangers(broker.port, FRIEND) as (stranger,):
+            assert await subscribe("J", 1, sub_string="*", code_set=many) == 1
+
+
+async def test_all_connections_together_are_in_so_many_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_members, "MAX_MEMBERSHIPS", 100)
+    async with broker_among_strangers(tmp_path) as broker:
+        async with strangers(broker.port, STRANGER, STRANGER) as (one, other):
+            for stranger in (one, other):
+                await stranger(RequestCode.HEART_BEAT, heartbeat(producers=[f"P{number}" for number in range(90)]))
+            assert sum(map(len, broker.producers.groups.values())) == 100
+            one.close()
+            await until(lambda: len(broker.producers.groups) == 10)
+            await other(RequestCode.HEART_BEAT, heartbeat(producers=[f"P{number}" for number in range(90)]))
+            assert len(broker.producers.groups) == 90

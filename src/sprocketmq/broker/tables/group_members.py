@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from sprocketmq.broker.tables.subscriptions import GroupSubscription, subscription_of
+from sprocketmq.broker.tables.subscriptions import GroupSubscription, subscription_bytes, subscription_of
 from sprocketmq.errors import FilterError
 from sprocketmq.logs import Events
 from sprocketmq.protocol import names
@@ -23,7 +23,11 @@ events = Events("sprocketmq.broker.clients")
 
 #: Groups of one connection, where no setting says otherwise.
 MAX_GROUPS = 1000
-FULL = "the connection is in as many groups as it may be"
+#: Groups of all connections together: a group counts once for each of its members.
+MAX_MEMBERSHIPS = 200_000
+FULL = "the connection, or all together, are in as many groups as they may be"
+#: What the subscriptions of all groups may take together.
+SUBSCRIPTION_BYTES = 128 << 20
 
 
 @dataclass(slots=True)
@@ -43,11 +47,14 @@ Members = dict[Connection, Client]
 
 
 class Memberships:
-    """Which groups each connection is in, so that nobody walks all groups to find them; at most so many."""
+    """Which groups each connection is in, so that nobody walks all groups to find them; at most so many, of one
+    connection and of all.
+    """
 
     def __init__(self, limit: Callable[[], int]) -> None:
         self.refused = 0
         self._limit = limit
+        self._count = 0
         self._groups: dict[Connection, dict[str, None]] = {}
 
     def of(self, connection: Connection) -> list[str]:
@@ -55,17 +62,21 @@ class Memberships:
 
     def add(self, connection: Connection, group: str) -> bool:
         """False when it is in as many groups as it may be."""
-        groups = self._groups.setdefault(connection, {})
-        if group not in groups and len(groups) >= self._limit():
+        groups = self._groups.get(connection, {})
+        if group in groups:
+            return True
+        if len(groups) >= self._limit() or self._count >= MAX_MEMBERSHIPS:
             self.refused += 1
             return False
-        groups[group] = None
+        self._groups.setdefault(connection, groups)[group] = None
+        self._count += 1
         return True
 
     def discard(self, connection: Connection, group: str) -> None:
-        groups = self._groups.get(connection)
-        if groups is not None:
-            groups.pop(group, None)
+        groups = self._groups.get(connection, {})
+        if group in groups:
+            del groups[group]
+            self._count -= 1
             if not groups:
                 del self._groups[connection]
 
@@ -159,6 +170,9 @@ class ConsumerTable:
         self.memberships = Memberships(max_groups)
         self.on_change: list[GroupChanged] = []
         self.subscribe: Subscribe = lambda _group, data: subscription_of(data)
+        #: Subscriptions for which there was no room.
+        self.refused = 0
+        self._kept_bytes = 0
         self._clock = clock
 
     def get(self, group: str) -> ConsumerGroup | None:
@@ -199,16 +213,24 @@ class ConsumerTable:
             if known is not None and known.data.sub_version >= wanted.sub_version:
                 continue
             try:
-                group.subscriptions[wanted.topic] = self.subscribe(group.name, wanted)
+                self._keep(group, wanted, known)
             except FilterError as error:
                 events.warning("subscription not understood", group=group.name, topic=wanted.topic, reason=error)
                 continue
             changed |= known is None or known.data.sub_string != wanted.sub_string
         topics = {wanted.topic for wanted in data.subscription_data_set}
         for topic in [topic for topic in group.subscriptions if topic not in topics]:
-            del group.subscriptions[topic]
+            self._kept_bytes -= group.subscriptions.pop(topic).kept_bytes
             changed = True
         return changed
+
+    def _keep(self, group: ConsumerGroup, wanted: SubscriptionData, known: GroupSubscription | None) -> None:
+        more = subscription_bytes(wanted) - (0 if known is None else known.kept_bytes)
+        if more > 0 and self._kept_bytes + more > SUBSCRIPTION_BYTES:
+            self.refused += 1
+            raise FilterError("the subscriptions of all groups take as much memory as they may")
+        group.subscriptions[wanted.topic] = self.subscribe(group.name, wanted)
+        self._kept_bytes += more
 
     def unregister(self, group_name: str, connection: Connection) -> None:
         group = self.groups.get(group_name)
@@ -219,6 +241,7 @@ class ConsumerTable:
         events.info("consumer gone", group=group_name, client=client.client_id, peer=connection.peer)
         if not group.members:
             del self.groups[group_name]
+            self._kept_bytes -= sum(each.kept_bytes for each in group.subscriptions.values())
         self._changed(group)
 
     def connection_closed(self, connection: Connection) -> None:

@@ -8,6 +8,7 @@ are kept for the next, the latest used of them, as far as they fit into a few me
 from __future__ import annotations
 
 from collections import OrderedDict
+from sys import getsizeof
 
 from sprocketmq.filter.expression import MessageFilter, SqlFilter, TagFilter, filter_of
 from sprocketmq.filter.tags import check_length
@@ -42,12 +43,23 @@ Wanted = frozenset[int] | PropertyRule | None
 
 
 class GroupSubscription:
-    __slots__ = ("data", "is_sql", "wanted")
+    __slots__ = ("data", "is_sql", "kept_bytes", "wanted")
 
     def __init__(self, data: SubscriptionData, wanted: Wanted) -> None:
         self.data = data
         self.wanted = wanted
         self.is_sql = isinstance(wanted, PropertyRule)
+        self.kept_bytes = subscription_bytes(data)
+
+
+def subscription_bytes(data: SubscriptionData) -> int:
+    """About what is kept of a subscription, as measured; an expression counts as what it may be compiled to."""
+    if data.expression_type == SQL92:
+        compiled = len(data.sub_string) * _SQL_BYTES
+    else:
+        compiled = (data.sub_string.count("||") + len(data.code_set)) * _CODE_BYTES
+    tags = len(data.tags_set) * _CODE_BYTES + sum(map(len, data.tags_set))
+    return _ENTRY_BYTES + getsizeof(data.sub_string) + compiled + tags
 
 
 def subscription_of(data: SubscriptionData) -> GroupSubscription:
