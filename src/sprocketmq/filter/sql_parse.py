@@ -21,6 +21,10 @@ from sprocketmq.filter.sql_runtime import Relation, Search
 
 #: Bounds what is open at one time: parentheses, signs, half-read comparisons. Some hundred levels of them fit.
 MAX_STACK = 512
+#: Bounds how long it takes, to some 50 ms: so many words, of which a text of a list costs a part.
+MAX_WORDS = 4096
+_PARTS = 3
+_LIST = frozenset({"TEXT", "COMMA"})
 
 
 def parse(text: str) -> Term:
@@ -52,9 +56,12 @@ def rest_of(text: str) -> str:
 
 def _feed(reading: InteractiveParser) -> None:
     state = reading.parser_state
-    stack, feed = state.state_stack, state.feed_token
+    stack, feed, left = state.state_stack, state.feed_token, MAX_WORDS * _PARTS
     for token in reading.lexer_thread.lex(state):  # type: ignore[no-untyped-call]
         feed(token)
+        left -= 1 if token.type in _LIST else _PARTS
+        if left < 0:
+            raise FilterError(f"SQL92: more than {MAX_WORDS} words, or as much in lists, at {token.start_pos}")
         if len(stack) > MAX_STACK:
             raise FilterError(f"SQL92: nested too deeply at {token.start_pos}")
 

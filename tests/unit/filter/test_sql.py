@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,19 @@ def test_an_error_behind_the_deciding_operand_never_shows() -> None:
 
 
 def test_a_long_chain_is_one_level() -> None:
-    chain = compile_sql(" OR ".join(f"a = {number}" for number in range(3000)))
-    assert chain.evaluate({"a": "2999"}) is True
-    assert chain.evaluate({"a": "3000"}) is False
+    chain = compile_sql(" OR ".join(f"a = {number}" for number in range(1000)))
+    assert chain.evaluate({"a": "999"}) is True
+    assert chain.evaluate({"a": "1000"}) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [(lambda n: " OR ".join(["a > 1"] * n), 1024), (lambda n: f"a IN ({','.join([repr('b')] * n)})", 6138)],
+)
+def test_an_expression_has_so_many_words(text: Callable[[int], str], most: int) -> None:
+    compile_sql(text(most))
+    with pytest.raises(FilterError, match="more than 4096 words"):
+        compile_sql(text(most + 1))
 
 
 def test_an_operand_is_evaluated_once_at_each_level() -> None:

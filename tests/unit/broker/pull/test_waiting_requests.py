@@ -89,7 +89,7 @@ async def test_texts_of_pops_that_wait_have_the_same_bound(start_broker: StartBr
     await caller.send()
     waiters = []
     for number in range(100):
-        waiters.append(pop(caller, attemptId="x" * 1_000_000))
+        waiters.append(pop(caller, bname="x" * 1_000_000))
         while not waiters[-1].done() and broker.pulls.long_polls.waiting.count <= number:  # noqa: ASYNC110 - as above
             await asyncio.sleep(0)
         if waiters[-1].done():
