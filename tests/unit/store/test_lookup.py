@@ -67,6 +67,8 @@ def test_tags_are_filtered_by_hash(store: MessageStore) -> None:
 
 def test_a_rule_sees_the_entry_and_then_the_properties(store: MessageStore) -> None:
     class Third:
+        cost = 1
+
         def matches_entry(self, code: int, unit: ExtUnit | None) -> bool:
             return code == tags_code("b") and unit is None
 
@@ -76,6 +78,25 @@ def test_a_rule_sees_the_entry_and_then_the_properties(store: MessageStore) -> N
     result = store.get_message("T", 0, 0, 32, 1 << 20, Third())
     assert [r.body for r in decode_records(result.records)] == [b"3"]
     assert result.next_begin_offset == 20
+
+
+@pytest.mark.parametrize(("cost", "looks"), [(1 << 18, 1), (1 << 14, 16), (1, 20)])
+def test_a_rule_that_costs_much_looks_at_few_messages(store: MessageStore, cost: int, looks: int) -> None:
+    seen: list[bytes] = []
+
+    class Costly:
+        def __init__(self) -> None:
+            self.cost = cost
+
+        def matches_entry(self, code: int, unit: ExtUnit | None) -> bool:
+            return True
+
+        def matches_properties(self, properties: bytes) -> bool:
+            seen.append(properties)
+            return False
+
+    result = store.get_message("T", 0, 0, 32, 1 << 20, Costly())
+    assert (result.status, result.next_begin_offset, len(seen)) == (GetStatus.NO_MATCHED_MESSAGE, looks, looks)
 
 
 def test_offsets_by_time(store: MessageStore) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from sys import getsizeof
 
-from sprocketmq.filter.expression import MessageFilter, SqlFilter, TagFilter, filter_of
+from sprocketmq.filter.expression import SqlFilter, TagFilter, filter_of
 from sprocketmq.filter.tags import check_length
 from sprocketmq.hot.memory import as_int32
 from sprocketmq.protocol.bodies.heartbeat import SubscriptionData
@@ -26,10 +26,11 @@ _ENTRY_BYTES, _CODE_BYTES, _SQL_BYTES = 512, 140, 48
 class PropertyRule:
     """An SQL92 filter in the form that the store's gathering takes."""
 
-    __slots__ = ("_filter",)
+    __slots__ = ("_filter", "cost")
 
-    def __init__(self, rule: MessageFilter) -> None:
+    def __init__(self, rule: SqlFilter) -> None:
         self._filter = rule
+        self.cost = len(rule.expression.text)
 
     def matches_entry(self, _tags_code: int, unit: ExtUnit | None) -> bool:
         """Bits that were kept when the message was dispatched may rule it out without a look at it."""

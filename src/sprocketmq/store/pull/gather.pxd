@@ -13,6 +13,7 @@ cdef enum:
     ENTRY_SIZE = 20
     FILLER_SIZE = 0x7FFFFFFF
     SPAN_SIZE = 24
+    LOOKS = 0x40000
 
 cdef BadPages BAD_PAGES
 
@@ -32,6 +33,7 @@ cdef class Gather:
     cdef public object unit_of
     cdef public int disk_count
     cdef public Py_ssize_t disk_bytes
+    cdef Py_ssize_t _looks_left
     cdef bytes _topic
     cdef int _queue_id
     cdef int _max_count

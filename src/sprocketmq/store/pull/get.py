@@ -154,14 +154,14 @@ class PullReader:
                 next_file = (base + self._queue_file_size) // ENTRY_SIZE
                 return GetResult(GetStatus.OFFSET_FOUND_NULL, next_file, low, high)
             entries = cursor.owner.view_of(base)
-        end = min(high * ENTRY_SIZE, base + self._queue_file_size, at + max(self._max_filter_bytes, max_count * 20))
         log_end = self._appender.wrote_offset
         least_count = _BULK_COUNT if bulk else 0
         least_bytes = _BULK_BYTES if bulk else 0
+        most = min(max_count, max(self._max_count, least_count))
+        end = min(high * ENTRY_SIZE, base + self._queue_file_size, at + max(self._max_filter_bytes, most * ENTRY_SIZE))
         gathered = Gather(
             cursor.topic_bytes, cursor.queue_id, self._view_of, self._log_file_size,
-            min(max_count, max(self._max_count, least_count)), min(max_bytes, max(self._max_bytes, least_bytes)),
-            log_end - self._memory, self.check_below,
+            most, min(max_bytes, max(self._max_bytes, least_bytes)), log_end - self._memory, self.check_below,
         )  # fmt: skip
         gathered.disk_count = max(self._disk_count, least_count)
         gathered.disk_bytes = max(self._disk_bytes, least_bytes)

@@ -52,6 +52,8 @@ def test_a_filter_gets_the_unit_and_the_real_tag(tmp_path: Path) -> None:
     put(store, body=b"2", TAGS="bb")
 
     class LongTag:
+        cost = 1
+
         def matches_entry(self, code: int, unit: ExtUnit | None) -> bool:
             return unit is not None and code == unit.tags_code and unit.bitmap[1] == 8
 
