@@ -36,7 +36,7 @@ from sprocketmq.protocol.headers.group import (
 )
 from sprocketmq.protocol.headers.query import QueryConsumeTimeSpanRequestHeader
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.remoting import Connection, ProcessorTable, Reply
+from sprocketmq.remoting import Connection, ProcessorTable, Reply, Steps
 from sprocketmq.store.files.clock import Clock
 from sprocketmq.store.store import MessageStore
 
@@ -58,8 +58,8 @@ class ProgressProcessors:
         self._lag = Lag(store, offsets, stats, static_topics)
 
     def add_to(self, table: ProcessorTable) -> None:
-        table.add(RequestCode.GET_CONSUME_STATS, self.of_group)
-        table.add(RequestCode.GET_BROKER_CONSUME_STATS, self.of_broker)
+        table.add_long(RequestCode.GET_CONSUME_STATS, self.of_group)
+        table.add_long(RequestCode.GET_BROKER_CONSUME_STATS, self.of_broker)
         table.add(RequestCode.QUERY_CONSUME_TIME_SPAN, self.time_span)
         table.add(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, self.groups_of_topic)
         table.add(RequestCode.QUERY_TOPICS_BY_CONSUMER, self.topics_of_group)
@@ -67,7 +67,7 @@ class ProgressProcessors:
 
     # -- lag ----------------------------------------------------------------------------------------------------------
 
-    def of_group(self, _connection: Connection, request: Command) -> Reply:
+    def of_group(self, _connection: Connection, request: Command) -> Steps:
         header = from_ext_fields(GetConsumeStatsRequestHeader, request.ext_fields)
         group = header.consumer_group
         table: dict[MessageQueue, OffsetWrapper] = {}
@@ -78,12 +78,13 @@ class ProgressProcessors:
                 stats = self._stats_of(group, config)
                 table |= stats.offset_table
                 tps += stats.consume_tps
+                yield
         return request.reply(body=codec.encode(ConsumeStats(offset_table=table, consume_tps=tps)))
 
     def _asked_for(self, header: GetConsumeStatsRequestHeader) -> list[str]:
         """Who lists topics hears of them all; else of those that the group consumes now."""
-        if listed := [topic for topic in (header.topic_list or "").split(";") if topic]:
-            return listed
+        if listed := dict.fromkeys(topic for topic in (header.topic_list or "").split(";") if topic):
+            return list(listed)
         group = header.consumer_group
         topics = [header.topic] if header.topic else sorted(self._offsets.topics_of(group))
         return [topic for topic in topics if self._still_wants(group, topic)]
@@ -96,29 +97,26 @@ class ProgressProcessors:
         online = self._consumers.get(group)
         return online is None or not online.subscriptions or topic in online.subscriptions
 
-    def of_broker(self, _connection: Connection, request: Command) -> Reply:
+    def of_broker(self, _connection: Connection, request: Command) -> Steps:
         header = from_ext_fields(GetConsumeStatsInBrokerHeader, request.ext_fields)
-        by_group: list[dict[str, tuple[ConsumeStats, ...]]] = []
+        trees: list[object] = []
+        diff = inflight = 0
         topics_by_group = self._offsets.topics_by_group()
-        for group in self._groups.configs:
+        for group in list(self._groups.configs):
             known = [self._topics.get(topic) for topic in topics_by_group.get(group, ())]
             topics = [topic for topic in known if topic is not None and (topic.order or not header.is_order)]
-            wanted = [topic for topic in topics if self._still_wants(group, topic.topic_name)]
-            by_group.append({group: tuple(self._stats_of(group, topic) for topic in wanted)})
-        queues = [
-            queue
-            for table in by_group
-            for all_stats in table.values()
-            for stats in all_stats
-            for queue in stats.offset_table.values()
-        ]
-        body = ConsumeStatsList(
-            consume_stats_list=tuple(by_group),
-            broker_addr=self._registration.address,
-            total_diff=sum(queue.broker_offset - queue.consumer_offset for queue in queues),
-            total_inflight_diff=sum(queue.pull_offset - queue.consumer_offset for queue in queues),
-        )
-        return request.reply(body=codec.encode(body))
+            of_group = []
+            for topic in topics:
+                if self._still_wants(group, topic.topic_name):
+                    stats = self._stats_of(group, topic)
+                    queues = stats.offset_table.values()
+                    diff += sum(queue.broker_offset - queue.consumer_offset for queue in queues)
+                    inflight += sum(queue.pull_offset - queue.consumer_offset for queue in queues)
+                    of_group.append(codec.to_tree(stats))
+                    yield
+            trees.append({group: of_group})
+        body = ConsumeStatsList(broker_addr=self._registration.address, total_diff=diff, total_inflight_diff=inflight)
+        return request.reply(body=codec.encode_apart(body, "consume_stats_list", trees))
 
     # -- time ---------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from sprocketmq.protocol.bodies.queue import ConsumeQueueData, QueryConsumeQueue
 from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.header import from_ext_fields
 from sprocketmq.protocol.headers.query import QueryConsumeQueueRequestHeader
-from sprocketmq.remoting import Connection, ProcessorTable, Reply
+from sprocketmq.remoting import Connection, ProcessorTable, Reply, Steps
 from sprocketmq.store.queue.consumequeue import ConsumeQueue
 from sprocketmq.store.store import MessageStore
 
@@ -38,14 +38,14 @@ class FileProcessors:
         self._deletions = deletions
 
     def add_to(self, table: ProcessorTable) -> None:
-        table.add(RequestCode.QUERY_CONSUME_QUEUE, self.query_queue)
+        table.add_long(RequestCode.QUERY_CONSUME_QUEUE, self.query_queue)
         table.add(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, self.clean_expired_queues)
         table.add_slow(RequestCode.CLEAN_UNUSED_TOPIC, self.clean_unused_topics)
         table.add(RequestCode.DELETE_EXPIRED_COMMITLOG, self.delete_expired_log)
 
     # -- a queue's entries --------------------------------------------------------------------------------------------
 
-    def query_queue(self, _connection: Connection, request: Command) -> Reply:
+    def query_queue(self, _connection: Connection, request: Command) -> Steps:
         header = from_ext_fields(QueryConsumeQueueRequestHeader, request.ext_fields)
         topic, group = header.topic or "", header.consumer_group or ""
         queue = self._store.queues.find(topic, header.queue_id)
@@ -56,29 +56,29 @@ class FileProcessors:
         body = QueryConsumeQueueResponseBody(
             subscription_data=None if wanted is None else wanted.data,
             filter_data=f"group {group} does not subscribe to {topic} now" if group and wanted is None else None,
-            queue_data=self._entries(queue, header.index, min(header.count, MAX_ENTRIES), wanted),
             max_queue_index=queue.max_offset,
             min_queue_index=queue.min_offset,
         )
-        return request.reply(body=codec.encode(body))
-
-    def _entries(
-        self, queue: ConsumeQueue, first: int, count: int, wanted: GroupSubscription | None
-    ) -> tuple[ConsumeQueueData, ...]:
-        found = []
-        for offset in range(max(first, queue.min_offset), min(first + count, queue.max_offset)):
-            entry = queue.entry(offset)
-            if entry is None:
+        last = min(header.index + min(header.count, MAX_ENTRIES), queue.max_offset)
+        trees: list[object] = []
+        for offset in range(max(header.index, queue.min_offset), last):
+            data = self._data(queue, offset, wanted)
+            if data is None:
                 break
-            found.append(
-                ConsumeQueueData(
-                    physic_offset=entry.commit_offset,
-                    physic_size=entry.size,
-                    tags_code=entry.tags_code,
-                    eval=wanted is not None and self._passes(wanted, entry.commit_offset, entry.tags_code),
-                )
-            )
-        return tuple(found)
+            trees.append(codec.to_tree(data))
+            yield
+        return request.reply(body=codec.encode_apart(body, "queue_data", trees) if trees else codec.encode(body))
+
+    def _data(self, queue: ConsumeQueue, offset: int, wanted: GroupSubscription | None) -> ConsumeQueueData | None:
+        entry = queue.entry(offset)
+        if entry is None:
+            return None
+        return ConsumeQueueData(
+            physic_offset=entry.commit_offset,
+            physic_size=entry.size,
+            tags_code=entry.tags_code,
+            eval=wanted is not None and self._passes(wanted, entry.commit_offset, entry.tags_code),
+        )
 
     def _passes(self, wanted: GroupSubscription, commit_offset: int, tags_code: int) -> bool:
         record = self._store.reader.record_at(commit_offset) if wanted.is_sql else None

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+from tests.unit.broker.conftest import Connect
 from tests.unit.broker.support import START_MS, Caller, FakeClock, wants
 
+from sprocketmq.broker.admin.consumer_lag import Lag
 from sprocketmq.broker.broker import Broker
+from sprocketmq.broker.tables.topics import own_topic
 from sprocketmq.codes import RequestCode, ResponseCode
 from sprocketmq.protocol.bodies import codec
 from sprocketmq.protocol.bodies.connections import QuerySubscriptionResponseBody
 from sprocketmq.protocol.bodies.group import GroupList
 from sprocketmq.protocol.bodies.stats import ConsumeStats, ConsumeStatsList, OffsetWrapper, QueryConsumeTimeSpanBody
-from sprocketmq.protocol.bodies.topic import TopicList
+from sprocketmq.protocol.bodies.topic import TopicConfig, TopicList
 from sprocketmq.protocol.message_queue import MessageQueue
 
 
@@ -88,6 +94,40 @@ async def test_lag_of_the_broker(caller: Caller, broker: Broker) -> None:
     assert body.broker_addr == broker.address
     ordered = codec.decode(ConsumeStatsList, (await caller(RequestCode.GET_BROKER_CONSUME_STATS, isOrder=True)).body)
     assert ordered.total_diff == 0
+
+
+@pytest.mark.parametrize("code", [RequestCode.GET_CONSUME_STATS, RequestCode.GET_BROKER_CONSUME_STATS])
+async def test_others_have_their_turns_while_much_is_looked_up(
+    broker: Broker, connect: Connect, code: RequestCode
+) -> None:
+    many, other = connect(), connect()
+    topics = [f"T{number}" for number in range(1000)]
+    broker.topics.create_all_own([own_topic(topic, 4) for topic in topics])
+    broker.groups.get("G")
+    for topic in topics:
+        broker.offsets.commit("G", topic, 0, 0)
+    for caller in (many, other):
+        await caller(RequestCode.GET_MAX_OFFSET, topic="T", queueId=0)
+    asked = asyncio.ensure_future(many(code, consumerGroup="G", isOrder=False))
+    for _ in range(3):
+        await other(RequestCode.GET_MAX_OFFSET, topic="T", queueId=0)
+    assert not asked.done()
+    assert (await asked).code == ResponseCode.SUCCESS
+
+
+async def test_a_topic_that_is_listed_twice_is_looked_up_once(
+    caller: Caller, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await caller.send("T")
+    looked: list[str] = []
+
+    def of(lag: Lag, group: str, topic: TopicConfig, broker_name: str) -> ConsumeStats:
+        looked.append(topic.topic_name)
+        return ConsumeStats()
+
+    monkeypatch.setattr(Lag, "of", of)
+    await stats(caller, topicList="T;T;T")
+    assert looked == ["T"]
 
 
 async def test_time_spans(caller: Caller, broker: Broker, clock: FakeClock) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from tests.unit.broker.conftest import StartBroker
+import asyncio
+
+from tests.unit.broker.conftest import Connect, StartBroker
 from tests.unit.broker.support import Caller, wants
 from tests.unit.store.support import finish_cleaning
 
@@ -33,6 +35,19 @@ async def test_whether_a_group_would_get_them(caller: Caller) -> None:
         body = codec.decode(QueryConsumeQueueResponseBody, answer.body)
         assert [entry.eval for entry in body.queue_data] == passes
         assert (body.subscription_data is None) == (group == "offline")
+
+
+async def test_others_have_their_turns_while_many_entries_are_looked_at(broker: Broker, connect: Connect) -> None:
+    many, other = connect(), connect()
+    for caller in (many, other):
+        await caller.send("T")
+    for _ in range(900):  # one file of entries has a thousand
+        broker.store.put("T", 0, 0, 0, b"x", b"", 0, bytes(8), 0, 0)
+    asked = asyncio.ensure_future(many(RequestCode.QUERY_CONSUME_QUEUE, topic="T", queueId=0, index=0, count=2**31 - 1))
+    for _ in range(3):
+        await other(RequestCode.GET_MAX_OFFSET, topic="T", queueId=0)
+    assert not asked.done()
+    assert len(codec.decode(QueryConsumeQueueResponseBody, (await asked).body).queue_data) == 902
 
 
 async def test_a_queue_that_is_not_there(caller: Caller) -> None:

@@ -260,7 +260,8 @@ async def test_others_have_their_turns_while_many_check_points_are_acknowledged(
     broker: Broker, connect: Connect
 ) -> None:
     many, other = connect(), connect()
-    await other.send()
+    for caller in (many, other):
+        await caller.send()
     body = codec.encode(BatchAckMessageRequestBody(broker_name="broker-a", acks=(batch_of(b"\x01"),) * 2000))
     asked = asyncio.ensure_future(many(RequestCode.BATCH_ACK_MESSAGE, body))
     for _ in range(3):
