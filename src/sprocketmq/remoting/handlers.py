@@ -6,7 +6,8 @@ A handler runs inline, in the read that brought its request. It returns
     bytes, list[bytes] a response frame that is already encoded, whole or in parts
     None               no answer now: a oneway request, or the handler keeps (connection, request) and later calls
                        `connection.reply` exactly once
-A slow handler is a coroutine function; it runs as a task, and there is a bound on how many run at once.
+A slow handler is a coroutine function; it runs as a task, and there is a bound on how many run at once, and on how many
+of them one address has.
 A long one is a generator function: it never waits, but has much to do. It yields where others may have a turn, and
 returns its answer; what its connection asks behind it is done after it (turns.py).
 
@@ -97,6 +98,7 @@ class ProcessorTable:
         self._processors: dict[int, Processor] = {}
         self._max_slow = max_slow
         self._slow: set[asyncio.Task[None]] = set()
+        self._slow_of: Counter[str] = Counter()  # by address
 
     def add(self, code: int | Iterable[int], handler: Handler) -> None:
         for each in (code,) if isinstance(code, int) else code:
@@ -178,11 +180,20 @@ class ProcessorTable:
         return RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
 
     def _start(self, handler: SlowHandler, connection: Connection, request: Command) -> None:
-        if len(self._slow) >= self._max_slow:
-            raise RequestRefused(ResponseCode.SYSTEM_BUSY, f"[OVERLOAD]{self._max_slow} slow requests are running")
+        host = connection.peer.host
+        if len(self._slow) >= self._max_slow or self._slow_of[host] >= self._max_slow // 2:
+            running = f"[OVERLOAD]{len(self._slow)} slow requests are running, {self._slow_of[host]} of them yours"
+            raise RequestRefused(ResponseCode.SYSTEM_BUSY, running)
         task = asyncio.get_running_loop().create_task(self._run(handler, connection, request))
         self._slow.add(task)
-        task.add_done_callback(self._slow.discard)
+        self._slow_of[host] += 1
+        task.add_done_callback(partial(self._ended, host))
+
+    def _ended(self, host: str, task: asyncio.Task[None]) -> None:
+        self._slow.discard(task)
+        self._slow_of[host] -= 1
+        if not self._slow_of[host]:
+            del self._slow_of[host]
 
     async def _run(self, handler: SlowHandler, connection: Connection, request: Command) -> None:
         try:

@@ -120,7 +120,7 @@ async def test_slow_handlers_run_beside_each_other_up_to_a_bound(start_server: S
         await release.wait()
         return request.reply(0)
 
-    table = ProcessorTable(max_slow=2)
+    table = ProcessorTable(max_slow=4)
     table.add_slow([1, 2], slow)
     peer = await BarePeer.connect((await start_server(table)).port)
     await peer.write(*(Command(1, opaque=opaque) for opaque in (1, 2, 3)))
@@ -131,6 +131,38 @@ async def test_slow_handlers_run_beside_each_other_up_to_a_bound(start_server: S
     answers = [await peer.read(), await peer.read()]
     assert {answer.opaque for answer in answers if answer} == {1, 2}
     peer.close()
+
+
+async def test_one_address_leaves_half_of_the_slow_ones_to_others(start_server: StartServer) -> None:
+    release = asyncio.Event()
+
+    async def slow(_connection: Connection, request: Command) -> Reply:
+        await release.wait()
+        return request.reply(0)
+
+    table = ProcessorTable(max_slow=4)
+    table.add_slow(1, slow)
+    port = (await start_server(table)).port
+
+    async def busy(source: str, *opaques: int) -> BarePeer:
+        peer = await BarePeer.connect(port, source=source)
+        await peer.write(*(Command(1, opaque=opaque) for opaque in opaques))
+        refused = await peer.read()
+        assert refused is not None
+        assert (refused.code, refused.opaque) == (ResponseCode.SYSTEM_BUSY, opaques[-1])
+        return peer
+
+    peers = [await busy("127.0.0.2", 1, 2, 3), await busy("127.0.0.2", 4)]  # another connection has no share of its own
+    peers.append(await busy("127.0.0.3", 5, 6, 7))
+    peers.append(await busy("127.0.0.4", 8))  # now it is the bound of all
+    release.set()
+    assert [(await peers[number].read()) is not None for number in (0, 0, 2, 2)] == [True] * 4
+    await peers[0].write(Command(1, opaque=9))
+    answer = await peers[0].read()
+    assert answer is not None
+    assert answer.code == 0
+    for peer in peers:
+        peer.close()
 
 
 async def test_slow_errors_become_answers(start_server: StartServer, client: RemotingClient) -> None:

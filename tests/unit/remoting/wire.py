@@ -17,8 +17,9 @@ class BarePeer:
         self._ready: list[Command] = []
 
     @classmethod
-    async def connect(cls, port: int, receive_buffer: int | None = None) -> BarePeer:
+    async def connect(cls, port: int, receive_buffer: int | None = None, source: str = "127.0.0.1") -> BarePeer:
         sock = socket.socket()
+        sock.bind((source, 0))
         if receive_buffer is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         sock.setblocking(False)
