@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.certificates import certificates
+from tests.examples import examples
 from tests.loop_clock import loop_clock
 from tests.peers.patience import patience
 from tests.peers.toolchain import needs_tools, openssl
@@ -20,7 +21,9 @@ from sprocketmq import job_records, logs
 __all__ = ["certificate", "certificates", "loop_clock", "patience"]
 
 # A first example pays for imports and tables; how long one takes says nothing here.
-settings.register_profile("sprocketmq", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "sprocketmq", deadline=None, max_examples=examples(), suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("sprocketmq")
 
 # Whoever runs the tests in the background of a script has them, and every process they start, ignore ^C.

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from sprocketmq.errors import BodyError, CommandError
 from sprocketmq.protocol import bodies, headers, java_json
@@ -104,14 +105,14 @@ def test_any_bytes_are_json_or_refused(data: bytes) -> None:
         return
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(BODIES).flatmap(instances))
 def test_any_body_comes_back(body: Any) -> None:
     assert decode(type(body), encode(body)) == body
     assert decode(type(body), encode_standard(body)) == body
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(BODIES).flatmap(lambda cls: st.tuples(st.just(cls), st.dictionaries(wire_keys(cls), TREES))))
 def test_any_json_is_a_body_or_refused(case: tuple[type[Any], dict[str, Any]]) -> None:
     cls, tree = case
@@ -122,13 +123,13 @@ def test_any_json_is_a_body_or_refused(case: tuple[type[Any], dict[str, Any]]) -
     assert from_tree(cls, java_json.loads(encode(body))) == body
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(HEADERS).flatmap(instances))
 def test_any_header_comes_back(header: Any) -> None:
     assert from_ext_fields(type(header), to_ext_fields(header)) == header
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(HEADERS).flatmap(lambda cls: st.tuples(st.just(cls), st.dictionaries(wire_keys(cls), TEXT))))
 def test_any_ext_fields_are_a_header_or_refused(case: tuple[type[Any], dict[str, str]]) -> None:
     try:

@@ -14,6 +14,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.examples import examples
 from tests.unit.broker.support import make_settings
 from tests.unit.store.support import open_store, put
 
@@ -128,5 +129,5 @@ class Failover(RuleBasedStateMachine):
 
 TestFailover = Failover.TestCase
 TestFailover.settings = settings(
-    max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(150), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )

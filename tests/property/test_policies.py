@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.unit.auth.golden import GOLDEN, accounts, entry
 
 from sprocketmq.auth.account_realm import AccountRealm
@@ -75,7 +76,7 @@ ENTRIES = st.lists(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(custom=ENTRIES, default=ENTRIES, type_=TYPES, name=NAMES, action=st.sampled_from(ACTIONS), address=ADDRESSES)
 def test_the_most_specific_entry_decides_and_then_a_deny(
     custom: list[Tree], default: list[Tree], type_: str, name: str, action: str, address: str
@@ -145,7 +146,7 @@ class Change:
         return {"subject": f"User:{self.name(tree['subject'].removeprefix('User:'))}", "policies": policies}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 2**32))
 @example(0)
 def test_rocketmq_s_decisions_under_other_names(seed: int) -> None:

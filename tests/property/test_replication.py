@@ -12,6 +12,7 @@ from pathlib import Path
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.examples import examples
 from tests.unit.store.support import open_store, put
 
 from sprocketmq.broker.replication.log_cursor import LogCursor, first_offset, out_of_range
@@ -122,4 +123,4 @@ class Replicating(RuleBasedStateMachine):
 
 
 TestReplicating = Replicating.TestCase
-TestReplicating.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestReplicating.settings = settings(max_examples=examples(40), stateful_step_count=40, deadline=None)

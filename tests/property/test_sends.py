@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.unit.broker.support import START_MS, FakeClock, make_broker
 from tests.unit.protocol.batches import encode_batch
 
@@ -110,7 +111,9 @@ def shared(properties: str) -> bytes:
     return "".join("".join(piece) + "\x02" for piece in kept).encode()
 
 
-CASES = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+CASES = settings(
+    max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 @CASES

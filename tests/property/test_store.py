@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.unit.store.support import FakeClock, batch, open_store, put, read_all
 
 from sprocketmq.protocol.record.hashing import tags_code
@@ -96,7 +97,9 @@ class Model:
 
 
 @given(steps, st.sampled_from(["async", "sync", "transient", "crc"]))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 def test_a_store_is_what_was_put_into_it(history: list[tuple[str, object, object]], mode: str) -> None:
     options: Any = {
         "async": {},
