@@ -30,6 +30,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.remoting.answer_times import UNKNOWN, AnswerTimes
 from sprocketmq.remoting.costs import BYTE_NS, LARGE_BYTES, REFUSAL_NS
+from sprocketmq.remoting.limits import Share
 
 if TYPE_CHECKING:
     from sprocketmq.remoting.connection import Connection
@@ -98,7 +99,7 @@ class ProcessorTable:
         self._processors: dict[int, Processor] = {}
         self._max_slow = max_slow
         self._slow: set[asyncio.Task[None]] = set()
-        self._slow_of: Counter[str] = Counter()  # by address
+        self._share = Share()
 
     def add(self, code: int | Iterable[int], handler: Handler) -> None:
         for each in (code,) if isinstance(code, int) else code:
@@ -181,19 +182,17 @@ class ProcessorTable:
 
     def _start(self, handler: SlowHandler, connection: Connection, request: Command) -> None:
         host = connection.peer.host
-        if len(self._slow) >= self._max_slow or self._slow_of[host] >= self._max_slow // 2:
-            running = f"[OVERLOAD]{len(self._slow)} slow requests are running, {self._slow_of[host]} of them yours"
+        if not self._share.has_room(host, self._max_slow):
+            running = f"[OVERLOAD]{self._share.used} slow requests are running, {self._share.of(host)} of them yours"
             raise RequestRefused(ResponseCode.SYSTEM_BUSY, running)
         task = asyncio.get_running_loop().create_task(self._run(handler, connection, request))
         self._slow.add(task)
-        self._slow_of[host] += 1
+        self._share.take(host)
         task.add_done_callback(partial(self._ended, host))
 
     def _ended(self, host: str, task: asyncio.Task[None]) -> None:
         self._slow.discard(task)
-        self._slow_of[host] -= 1
-        if not self._slow_of[host]:
-            del self._slow_of[host]
+        self._share.give_back(host)
 
     async def _run(self, handler: SlowHandler, connection: Connection, request: Command) -> None:
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 
 from sprocketmq.protocol.frame.decoder import MAX_FRAME_BYTES
 
@@ -44,3 +45,27 @@ class Limits:
     write_stall_seconds: float = 30.0
     #: How often the waits above are looked at: one scan for all connections, no timer for each.
     scan_seconds: float = 1.0
+
+
+@dataclass(slots=True)
+class Share:
+    """What all peers have of something together. One address takes at most half of it: others find some left."""
+
+    used: int = 0
+    _of_address: Counter[str] = field(default_factory=Counter)
+
+    def of(self, address: str) -> int:
+        return self._of_address[address]
+
+    def has_room(self, address: str, most: int, more: int = 1) -> bool:
+        return self.used + more <= most and self._of_address[address] + more <= most // 2
+
+    def take(self, address: str, more: int = 1) -> None:
+        self.used += more
+        self._of_address[address] += more
+
+    def give_back(self, address: str, less: int = 1) -> None:
+        self.used -= less
+        self._of_address[address] -= less
+        if not self._of_address[address]:
+            del self._of_address[address]

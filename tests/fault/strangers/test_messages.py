@@ -318,15 +318,15 @@ async def test_a_group_has_so_many_sql_filters(tmp_path: Path) -> None:
 
 
 async def test_subscriptions_take_so_much_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_members, "SUBSCRIPTION_BYTES", 1 << 20)
+    monkeypatch.setattr(group_members, "SUBSCRIPTION_BYTES", 2 << 20)  # one address has half of it
 
     async with broker_among_strangers(tmp_path) as broker, strangers(broker.port, STRANGER) as (stranger,):
 
-        async def subscribe(group: str, version: int, **wanted: Any) -> int:
+        async def subscribe(group: str, version: int, by: Stranger = stranger, **wanted: Any) -> int:
             data = SubscriptionData(topic="T", sub_version=version, **wanted)
             consumer = ConsumerData(group_name=group, subscription_data_set=(data,))
             body = codec.encode(HeartbeatData(client_id="c", consumer_data_set=(consumer,)))
-            assert (await stranger(RequestCode.HEART_BEAT, body)).code == 0
+            assert (await by(RequestCode.HEART_BEAT, body)).code == 0
             return len(broker.consumers.groups[group].subscriptions)
 
         many = frozenset(range(7000))
@@ -334,22 +334,27 @@ async def test_subscriptions_take_so_much_memory(tmp_path: Path, monkeypatch: py
         assert await subscribe("H", 1, sub_string="*", code_set=many) == 0
         assert await subscribe("I", 1, sub_string="x" * 60_000) == 1
         assert broker.refused()["subscriptions"] == 1
+        async with strangers(broker.port, FRIEND) as (friend,):
+            assert await subscribe("F", 1, sub_string="*", code_set=many, by=friend) == 1
         assert await subscribe("G", 2, sub_string="*") == 1  # what it had makes room
         assert await subscribe("H", 2, sub_string="*", code_set=many) == 1
         stranger.close()
         await until(lambda: not broker.consumers.groups)
-        async with strangers(broker.port, FRIEND) as (stranger,):
-            assert await subscribe("J", 1, sub_string="*", code_set=many) == 1
+        async with strangers(broker.port, FRIEND) as (friend,):
+            assert await subscribe("J", 1, sub_string="*", code_set=many, by=friend) == 1
 
 
 async def test_all_connections_together_are_in_so_many_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_members, "MAX_MEMBERSHIPS", 100)
     async with broker_among_strangers(tmp_path) as broker:
-        async with strangers(broker.port, STRANGER, STRANGER) as (one, other):
-            for stranger in (one, other):
-                await stranger(RequestCode.HEART_BEAT, heartbeat(producers=[f"P{number}" for number in range(90)]))
+        many = heartbeat(producers=[f"P{number}" for number in range(90)])
+        async with strangers(broker.port, STRANGER, STRANGER, FRIEND) as (one, same, friend):
+            await one(RequestCode.HEART_BEAT, many)
+            await same(RequestCode.HEART_BEAT, many)
+            assert sum(map(len, broker.producers.groups.values())) == 50  # an address leaves half to others
+            await friend(RequestCode.HEART_BEAT, many)
             assert sum(map(len, broker.producers.groups.values())) == 100
             one.close()
-            await until(lambda: len(broker.producers.groups) == 10)
-            await other(RequestCode.HEART_BEAT, heartbeat(producers=[f"P{number}" for number in range(90)]))
-            assert len(broker.producers.groups) == 90
+            await until(lambda: sum(map(len, broker.producers.groups.values())) == 50)
+            await same(RequestCode.HEART_BEAT, many)
+            assert sum(map(len, broker.producers.groups.values())) == 100

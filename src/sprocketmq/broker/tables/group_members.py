@@ -17,6 +17,7 @@ from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
 from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from sprocketmq.remoting import Connection
+from sprocketmq.remoting.limits import Share
 from sprocketmq.store.files.clock import Clock
 
 events = Events("sprocketmq.broker.clients")
@@ -25,7 +26,7 @@ events = Events("sprocketmq.broker.clients")
 MAX_GROUPS = 1000
 #: Groups of all connections together: a group counts once for each of its members.
 MAX_MEMBERSHIPS = 200_000
-FULL = "the connection, or all together, are in as many groups as they may be"
+FULL = "the connection, its address, or all together, are in as many groups as they may be"
 #: What the subscriptions of all groups may take together.
 SUBSCRIPTION_BYTES = 128 << 20
 
@@ -48,13 +49,13 @@ Members = dict[Connection, Client]
 
 class Memberships:
     """Which groups each connection is in, so that nobody walks all groups to find them; at most so many, of one
-    connection and of all.
+    connection, of one address and of all.
     """
 
     def __init__(self, limit: Callable[[], int]) -> None:
         self.refused = 0
         self._limit = limit
-        self._count = 0
+        self._share = Share()
         self._groups: dict[Connection, dict[str, None]] = {}
 
     def of(self, connection: Connection) -> list[str]:
@@ -65,18 +66,18 @@ class Memberships:
         groups = self._groups.get(connection, {})
         if group in groups:
             return True
-        if len(groups) >= self._limit() or self._count >= MAX_MEMBERSHIPS:
+        if len(groups) >= self._limit() or not self._share.has_room(connection.peer.host, MAX_MEMBERSHIPS):
             self.refused += 1
             return False
         self._groups.setdefault(connection, groups)[group] = None
-        self._count += 1
+        self._share.take(connection.peer.host)
         return True
 
     def discard(self, connection: Connection, group: str) -> None:
         groups = self._groups.get(connection, {})
         if group in groups:
             del groups[group]
-            self._count -= 1
+            self._share.give_back(connection.peer.host)
             if not groups:
                 del self._groups[connection]
 
@@ -145,6 +146,8 @@ class ConsumerGroup:
     consume_from_where: ConsumeFromWhere
     members: Members = field(default_factory=dict)
     subscriptions: dict[str, GroupSubscription] = field(default_factory=dict)
+    #: The address that each of them is of.
+    brought_by: dict[str, str] = field(default_factory=dict)
     last_update_ms: int = 0
 
     @property
@@ -172,7 +175,7 @@ class ConsumerTable:
         self.subscribe: Subscribe = lambda _group, data: subscription_of(data)
         #: Subscriptions for which there was no room.
         self.refused = 0
-        self._kept_bytes = 0
+        self._share = Share()
         self._clock = clock
 
     def get(self, group: str) -> ConsumerGroup | None:
@@ -195,7 +198,7 @@ class ConsumerTable:
         group.message_model = data.message_model or group.message_model
         group.consume_from_where = data.consume_from_where or group.consume_from_where
         group.last_update_ms = self._clock.now_ms()
-        changed = False if keep_subscriptions else self._subscribe(group, data)
+        changed = False if keep_subscriptions else self._subscribe(group, data, client.connection.peer.host)
         if is_new:
             events.info(
                 "consumer registered", group=group.name, client=client.client_id, peer=client.connection.peer,
@@ -205,7 +208,7 @@ class ConsumerTable:
             self._changed(group)
         return is_new or changed
 
-    def _subscribe(self, group: ConsumerGroup, data: ConsumerData) -> bool:
+    def _subscribe(self, group: ConsumerGroup, data: ConsumerData, address: str) -> bool:
         """The last heartbeat wins, unless what is known is newer."""
         changed = False
         for wanted in data.subscription_data_set:
@@ -213,24 +216,34 @@ class ConsumerTable:
             if known is not None and known.data.sub_version >= wanted.sub_version:
                 continue
             try:
-                self._keep(group, wanted, known)
+                self._keep(group, wanted, address)
             except FilterError as error:
                 events.warning("subscription not understood", group=group.name, topic=wanted.topic, reason=error)
                 continue
             changed |= known is None or known.data.sub_string != wanted.sub_string
         topics = {wanted.topic for wanted in data.subscription_data_set}
         for topic in [topic for topic in group.subscriptions if topic not in topics]:
-            self._kept_bytes -= group.subscriptions.pop(topic).kept_bytes
+            self._give_back(group, topic)
+            del group.subscriptions[topic], group.brought_by[topic]
             changed = True
         return changed
 
-    def _keep(self, group: ConsumerGroup, wanted: SubscriptionData, known: GroupSubscription | None) -> None:
-        more = subscription_bytes(wanted) - (0 if known is None else known.kept_bytes)
-        if more > 0 and self._kept_bytes + more > SUBSCRIPTION_BYTES:
+    def _keep(self, group: ConsumerGroup, wanted: SubscriptionData, address: str) -> None:
+        """It counts for the address that brought it, until another one brings another."""
+        known = group.subscriptions.get(wanted.topic)
+        size = subscription_bytes(wanted)
+        before = 0 if known is None else known.kept_bytes
+        if size > before and not self._share.has_room(address, SUBSCRIPTION_BYTES, size - before):
             self.refused += 1
-            raise FilterError("the subscriptions of all groups take as much memory as they may")
-        group.subscriptions[wanted.topic] = self.subscribe(group.name, wanted)
-        self._kept_bytes += more
+            raise FilterError("the subscriptions of all groups, or of this address, take as much memory as they may")
+        made = self.subscribe(group.name, wanted)
+        if known is not None:
+            self._give_back(group, wanted.topic)
+        group.subscriptions[wanted.topic], group.brought_by[wanted.topic] = made, address
+        self._share.take(address, made.kept_bytes)
+
+    def _give_back(self, group: ConsumerGroup, topic: str) -> None:
+        self._share.give_back(group.brought_by[topic], group.subscriptions[topic].kept_bytes)
 
     def unregister(self, group_name: str, connection: Connection) -> None:
         group = self.groups.get(group_name)
@@ -241,7 +254,8 @@ class ConsumerTable:
         events.info("consumer gone", group=group_name, client=client.client_id, peer=connection.peer)
         if not group.members:
             del self.groups[group_name]
-            self._kept_bytes -= sum(each.kept_bytes for each in group.subscriptions.values())
+            for topic in group.subscriptions:
+                self._give_back(group, topic)
         self._changed(group)
 
     def connection_closed(self, connection: Connection) -> None:
