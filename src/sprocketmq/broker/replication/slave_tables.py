@@ -57,6 +57,8 @@ _CODES: dict[str, int] = {
     "delays": RequestCode.GET_ALL_DELAY_OFFSET,
     "timers": RequestCode.GET_TIMER_CHECK_POINT,
 }
+#: Beside the tables: what is being deleted after the master.
+_DELETIONS = "deletions"
 #: These may not be ahead of the log.
 _WITH_LOG = frozenset({"offsets", "delays", "timers"})
 #: Of a master that is away, or says what cannot be read; of a disk.
@@ -85,7 +87,7 @@ class SlaveTables:
         self._seen: dict[str, str] = {}
         self._told_deletions: dict[str, Deletion] = {}
         self._failing = False
-        #: Tables without a saver of their own, while they are written: they hold up no other.
+        #: Tables without a saver of their own, and deletions, while they are written: they hold up no other.
         self._keeping: dict[str, asyncio.Future[None]] = {}
         self._apply: dict[str, Callable[[bytes], asyncio.Future[None] | None]] = {
             "topics": self._take_topics, "groups": self._take_groups, "modes": self._take_modes,
@@ -97,16 +99,26 @@ class SlaveTables:
         self._seen.clear()
         self._keeping.clear()
         self._told_offsets = {}
-        while True:
-            pause = _PERIOD_SECONDS
-            address = self._roles.current.master_address
-            if address:
-                try:
-                    pause = await self._round(address)
-                    self._failing = False
-                except _EXPECTED as error:
-                    self._failed(address, error)
-            await asyncio.sleep(pause)
+        try:
+            while True:
+                pause = await self._look()
+                await asyncio.sleep(pause)
+        finally:
+            if (following := self._keeping.pop(_DELETIONS, None)) is not None:
+                following.cancel()
+
+    async def _look(self) -> float:
+        """The seconds until the next."""
+        address = self._roles.current.master_address
+        if not address:
+            return _PERIOD_SECONDS
+        try:
+            pause = await self._round(address)
+        except _EXPECTED as error:
+            self._failed(address, error)
+            return _PERIOD_SECONDS
+        self._failing = False
+        return pause
 
     def _failed(self, address: str, error: BaseException) -> None:
         if not isinstance(error, _EXPECTED):
@@ -125,12 +137,12 @@ class SlaveTables:
         bodies = {name: await self._fetch(address, code) for name, code in _CODES.items() if name in changed}
         self._take({name: body for name, body in bodies.items() if name not in _WITH_LOG}, versions)
         late = {name: body for name, body in bodies.items() if name in _WITH_LOG}
-        missing = self._deletions.missing(self._told_deletions)
+        missing = {} if _DELETIONS in self._keeping else self._deletions.missing(self._told_deletions)
         if (late or missing) and (told is None or await self._has_log(address)):
             self._take(late, versions)
             late = {}
-            if told is not None:
-                await self._deletions.follow(missing)
+            if told is not None and missing:
+                self._keep(_DELETIONS, "", asyncio.ensure_future(self._deletions.follow(missing)))
         if "offsets" not in late:
             self._popped.know(popped_end)
         return _JAVA_PERIOD_SECONDS if told is None else _PERIOD_SECONDS
@@ -142,8 +154,11 @@ class SlaveTables:
             if keeping is None:
                 self._seen[name] = version
             else:
-                self._keeping[name] = keeping
-                keeping.add_done_callback(partial(self._kept, name, version))
+                self._keep(name, version, keeping)
+
+    def _keep(self, name: str, version: str, keeping: asyncio.Future[None]) -> None:
+        self._keeping[name] = keeping
+        keeping.add_done_callback(partial(self._kept, name, version))
 
     def _kept(self, name: str, version: str, keeping: asyncio.Future[None]) -> None:
         """It counts as taken over once it is on disk; else it is fetched again."""

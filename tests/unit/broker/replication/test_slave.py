@@ -137,6 +137,31 @@ async def test_a_slave_deletes_with_its_master_and_waits_for_no_disk(start_membe
     await caller.client.close(0.1)
 
 
+async def test_a_deletion_that_is_told_before_its_topic_goes_holds_up_no_table(
+    start_member: StartMember, tmp_path: Path
+) -> None:
+    folders = {0: tmp_path / "store-0" / "consumequeue", 1: tmp_path / "store-1" / "config" / "deletedTopics.json.tmp"}
+    disks = {number: HeldDisk(folder) for number, folder in folders.items()}
+    master, slave = await start_member(files=disks[0]), await start_member(1, files=disks[1])
+    await filled(master, 2)
+    await until(lambda: "T" in slave.store.topics() and "T" in slave.topics.configs)
+    caller = Caller(master)
+    for disk in disks.values():
+        disk.going.clear()
+    deleting = asyncio.ensure_future(caller(RequestCode.DELETE_TOPIC_IN_BROKER, topic="T"))
+    try:
+        await until(disks[1].waiting.is_set)
+        assert "T" in slave.topics.configs
+        disks[0].going.set()
+        await deleting
+        await until(lambda: "T" not in slave.topics.configs)
+    finally:
+        for disk in disks.values():
+            disk.going.set()
+    await until(lambda: "T" not in slave.store.topics())
+    await caller.client.close(0.1)
+
+
 @pytest.mark.parametrize("away", [False, True])
 async def test_a_topic_that_is_deleted_and_made_again_has_its_new_messages_at_the_slave(
     start_member: StartMember, away: bool
