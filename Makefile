@@ -30,10 +30,10 @@ SEEDS  ?= 100000
 RUNS   ?= 10
 
 # Tested twice, compiled and interpreted: the rooms with hot modules (tests/repository/test_rooms.py), and what goes
-# through all of them. Then what needs real peers.
+# through all of them. Then the parts of their own: what needs real peers, and faults. Those that take longest come first.
 INTERPRETED = $(addprefix tests/unit/,auth broker client hot protocol remoting spark store) tests/property tests/corpus
-PEERS       = $(addprefix tests/,interop/clients spark e2e interop/accounts interop interop/replication browser)
-SUITE       = --interpreted $(INTERPRETED) --peers $(PEERS)
+APART       = $(addprefix tests/,interop/clients e2e spark fault interop/accounts interop interop/replication browser)
+SUITE       = --interpreted $(INTERPRETED) --apart $(APART)
 
 .PHONY: demo test steady lint up bench chaos fuzz soak simulate docs wheels lock clean setup java tools
 .DEFAULT_GOAL := help

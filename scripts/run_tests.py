@@ -1,11 +1,11 @@
 """`make test`: every part of the suite, whatever becomes of the others, and a closing table of what ran.
 
 interpreted     the folders of --interpreted, with the hot modules as plain Python
-compiled        everything that needs no peers
-interop, e2e, spark, browser ...
-                each of the folders of --peers, without those below it that are parts of their own
+compiled        everything that is not apart
+clients, e2e, fault, browser ...
+                each of the folders of --apart, without those below it that are parts of their own
 
-Some parts more than there are processors run at a time: those with peers wait for them most of theirs.
+Some parts more than there are processors run at a time: those with real peers wait for them most of theirs.
 
 A test that failed is run once more when its part has ended, unless more than a handful did: machines, and the virtual
 machines, browsers and brokers of others, have moments of their own. One that passes then counts as passed and is named
@@ -72,16 +72,16 @@ class Result:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run every part of the suite.")
     parser.add_argument("--interpreted", nargs="+", required=True, metavar="FOLDER")
-    parser.add_argument("--peers", nargs="+", required=True, metavar="FOLDER")
+    parser.add_argument("--apart", nargs="+", required=True, metavar="FOLDER")
     parser.add_argument("--tally", type=Path, metavar="FILE")
     parser.add_argument("--run", type=int, default=1, metavar="NUMBER")
     chosen = parser.parse_args()
     CACHE.mkdir(exist_ok=True)
-    peers = [Part(Path(folder).name, [*without(chosen.peers, folder), folder]) for folder in chosen.peers]
+    apart = [Part(Path(folder).name, [*without(chosen.apart, folder), folder]) for folder in chosen.apart]
     pure = Part("interpreted", chosen.interpreted, {"SPROCKETMQ_PURE": "1"})
-    compiled = Part("compiled", [*without(chosen.peers, "tests"), "tests"])
+    compiled = Part("compiled", [*without(chosen.apart, "tests"), "tests"])
     # Those that need the processors stand between those that wait.
-    parts = [peers[0], compiled, *peers[1:3], pure, *peers[3:]]
+    parts = [compiled, *apart[:4], pure, *apart[4:]]
     tally = Tally(chosen.tally, chosen.run)
     with ThreadPoolExecutor((os.cpu_count() or 1) + WAITING) as pool:
         results = list(pool.map(partial(tally.count, run), [part for part in parts if part.name not in tally.parts]))

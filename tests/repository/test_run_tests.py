@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-RUNNER = [sys.executable, str(ROOT / "scripts" / "run_tests.py"), "--interpreted", "tests/unit", "--peers", "tests/e2e"]
+RUNNER = [sys.executable, str(ROOT / "scripts" / "run_tests.py"), "--interpreted", "tests/unit", "--apart", "tests/e2e"]
 FINE = "def test_fine():\n    pass\n"
 BAD = "import pytest\n\ndef test_bad():\n    assert False\n\ndef test_not_today():\n    pytest.skip('no')\n"
 DEAD = "import os\n\ndef test_dead():\n    os._exit(7)\n"
@@ -43,8 +43,8 @@ def test_a_failing_part_hides_no_other(tmp_path: Path, monkeypatch: pytest.Monke
     rows = [line.split()[:4] for line in ran.stdout.splitlines()[-6:-2]]
     assert rows == [
         ["part", "passed", "failed", "skipped"],
-        ["e2e", "1", "0", "0"],
         ["compiled", "1", "1", "1"],
+        ["e2e", "1", "0", "0"],
         ["interpreted", "0", "1", "0"],
     ]
     assert "FAILED interpreted: tests.unit.test_a::test_compiled" in ran.stdout
@@ -56,8 +56,8 @@ def test_what_is_a_part_of_its_own_is_in_no_other(tmp_path: Path, monkeypatch: p
     ran = run(tmp_path, files, monkeypatch, "tests/e2e/cli")
     rows = [line.split()[:4] for line in ran.stdout.splitlines()[-6:-2]]
     assert rows == [
-        ["e2e", "1", "0", "0"],
         ["compiled", "1", "0", "0"],
+        ["e2e", "1", "0", "0"],
         ["cli", "0", "1", "1"],
         ["interpreted", "1", "0", "0"],
     ]

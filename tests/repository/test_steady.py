@@ -12,7 +12,7 @@ import pytest
 from tests.repository.test_run_tests import FINE, UNSTEADY
 
 ROOT = Path(__file__).parents[2]
-ARGUMENTS = ["--interpreted", "tests/unit", "--peers", "tests/e2e"]
+ARGUMENTS = ["--interpreted", "tests/unit", "--apart", "tests/e2e"]
 PARTS = ["compiled", "e2e", "interpreted"]
 
 
