@@ -20,7 +20,6 @@ from sprocketmq.protocol.bodies.group import GroupList
 from sprocketmq.protocol.bodies.stats import (
     ConsumeStats,
     ConsumeStatsList,
-    OffsetWrapper,
     QueryConsumeTimeSpanBody,
     QueueTimeSpan,
 )
@@ -70,16 +69,17 @@ class ProgressProcessors:
     def of_group(self, _connection: Connection, request: Command) -> Steps:
         header = from_ext_fields(GetConsumeStatsRequestHeader, request.ext_fields)
         group = header.consumer_group
-        table: dict[MessageQueue, OffsetWrapper] = {}
+        table: dict[object, object] = {}
         tps = 0.0
         for name in self._asked_for(header):
             config = self._topics.get(name)
             if config is not None:
                 stats = self._stats_of(group, config)
-                table |= stats.offset_table
+                table |= codec.to_tree(stats)["offsetTable"]
                 tps += stats.consume_tps
                 yield
-        return request.reply(body=codec.encode(ConsumeStats(offset_table=table, consume_tps=tps)))
+        body = yield from codec.encode_in_steps(ConsumeStats(consume_tps=tps), "offset_table", table)
+        return request.reply(body=body)
 
     def _asked_for(self, header: GetConsumeStatsRequestHeader) -> list[str]:
         """Who lists topics hears of them all; else of those that the group consumes now."""
@@ -115,8 +115,9 @@ class ProgressProcessors:
                     of_group.append(codec.to_tree(stats))
                     yield
             trees.append({group: of_group})
-        body = ConsumeStatsList(broker_addr=self._registration.address, total_diff=diff, total_inflight_diff=inflight)
-        return request.reply(body=codec.encode_apart(body, "consume_stats_list", trees))
+        told = ConsumeStatsList(broker_addr=self._registration.address, total_diff=diff, total_inflight_diff=inflight)
+        body = yield from codec.encode_in_steps(told, "consume_stats_list", trees, depth=3)
+        return request.reply(body=body)
 
     # -- time ---------------------------------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ class FileProcessors:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"topic {topic} has no queue {header.queue_id} here")
         online = self._consumers.get(group)
         wanted = None if online is None else online.subscriptions.get(topic)
-        body = QueryConsumeQueueResponseBody(
+        told = QueryConsumeQueueResponseBody(
             subscription_data=None if wanted is None else wanted.data,
             filter_data=f"group {group} does not subscribe to {topic} now" if group and wanted is None else None,
             max_queue_index=queue.max_offset,
@@ -67,7 +67,8 @@ class FileProcessors:
                 break
             trees.append(codec.to_tree(data))
             yield
-        return request.reply(body=codec.encode_apart(body, "queue_data", trees) if trees else codec.encode(body))
+        body = yield from codec.encode_in_steps(told, "queue_data", trees)
+        return request.reply(body=body)
 
     def _data(self, queue: ConsumeQueue, offset: int, wanted: GroupSubscription | None) -> ConsumeQueueData | None:
         entry = queue.entry(offset)

@@ -38,7 +38,7 @@ from sprocketmq.protocol.headers.topic import (
     GetTopicStatsInfoRequestHeader,
 )
 from sprocketmq.protocol.message_queue import MessageQueue
-from sprocketmq.remoting import Connection, Peer, ProcessorTable, Reply
+from sprocketmq.remoting import Connection, Peer, ProcessorTable, Reply, Steps
 from sprocketmq.store.store import MessageStore
 
 events = Events("sprocketmq.broker.admin.topics")
@@ -65,7 +65,7 @@ class TopicProcessors:
         table.add_slow(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, self.create_list)
         table.add_slow(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, self.create_static)
         table.add_slow(RequestCode.DELETE_TOPIC_IN_BROKER, self.delete)
-        table.add(RequestCode.GET_ALL_TOPIC_CONFIG, self.all)
+        table.add_long(RequestCode.GET_ALL_TOPIC_CONFIG, self.all)
         table.add(RequestCode.GET_TOPIC_CONFIG, self.get)
         table.add(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, self.system_topics)
         table.add(RequestCode.GET_TOPIC_STATS_INFO, self.stats)
@@ -161,15 +161,19 @@ class TopicProcessors:
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
-    def all(self, _connection: Connection, request: Command) -> Reply:
-        body = TopicConfigAndMappingSerializeWrapper(
-            topic_config_table=self._topics.configs,
+    def all(self, _connection: Connection, request: Command) -> Steps:
+        told = TopicConfigAndMappingSerializeWrapper(
             data_version=self._topics.data_version,
             topic_queue_mapping_detail_map=self._mappings.details,
             mapping_data_version=self._mappings.data_version,
             deleted_topics=self._store.deleted.table,
         )
-        return request.reply(body=codec.encode(body))
+        configs, table = tuple(self._topics.configs.items()), dict[str, object]()
+        for topic, config in configs:
+            table[topic] = codec.to_tree(config)
+            yield
+        body = yield from codec.encode_in_steps(told, "topic_config_table", table)
+        return request.reply(body=body)
 
     def get(self, _connection: Connection, request: Command) -> Reply:
         header = from_ext_fields(GetTopicConfigRequestHeader, request.ext_fields)

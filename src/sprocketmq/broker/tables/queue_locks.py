@@ -112,7 +112,8 @@ class LockProcessors:
         held.sort(key=attrgetter("topic", "broker_name", "queue_id"))
         trees: list[object] = []
         yield from each(held, lambda queue: trees.append(codec.to_tree(queue)))
-        return request.reply(body=codec.encode_apart(LockBatchResponseBody(), "lock_okmqset", trees))
+        answer = yield from codec.encode_in_steps(LockBatchResponseBody(), "lock_okmqset", trees)
+        return request.reply(body=answer)
 
     def unlock(self, _connection: Connection, request: Command) -> Steps:
         body, (asked,) = codec.decode_apart(UnlockBatchRequestBody, request.body, "mq_set")

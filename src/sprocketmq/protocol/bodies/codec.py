@@ -16,7 +16,7 @@ text, not 5`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -93,11 +93,30 @@ def _take_apart(cls: Any, tree: Any, member: str) -> Items:
     return Items(f"{cls.__name__}: {key}", trees, codec.read)
 
 
-def encode_apart(body: object, member: str, trees: list[Any]) -> bytes:
-    """The body, with these items, as `to_tree` gave each, in the place of an array of it that is empty."""
-    tree = to_tree(body)
-    tree[_array(cast(Any, type(body)), member)[0]] = trees
-    return _dumps(tree, type(body))
+def encode_in_steps(body: object, member: str, part: Any, depth: int = 1) -> Generator[None, None, bytes]:
+    """The body, with an array or a map of what `to_tree` gave in the place of a member that it leaves empty. It yields
+    after each value that lies `depth` levels inside, for others to have their turns.
+    """
+    tree, cls = to_tree(body), cast(Any, type(body))
+    if part:
+        tree = dict(sorted({**tree, _key_of(cls, member): part}.items()))
+    return (yield from _dump_in_steps(tree, cls, 1 + depth))
+
+
+def _dump_in_steps(tree: Any, cls: type, depth: int) -> Generator[None, None, bytes]:
+    texts: list[bytes] = []
+    if depth and type(tree) is dict:
+        for key, value in tree.items():
+            text = yield from _dump_in_steps(value, cls, depth - 1)
+            texts.append(java_json.dumps({key: 0})[1:-2] + text)
+        return b"{" + b",".join(texts) + b"}"
+    if depth and type(tree) is list:
+        for value in tree:
+            text = yield from _dump_in_steps(value, cls, depth - 1)
+            texts.append(text)
+        return b"[" + b",".join(texts) + b"]"
+    yield
+    return _dumps(tree, cls)
 
 
 def to_tree(body: object) -> dict[str, Any]:
@@ -161,8 +180,12 @@ def _order(hint: Any) -> Convert | None:
 @functools.cache
 def _array(cls: Any, member: str) -> tuple[str, _Codec]:
     """The key of a member that is an array, and how its items travel."""
-    key = next(f.metadata["key"] for f in fields(cls) if f.name == member)
-    return key, _codec(get_args(get_type_hints(cls, include_extras=True)[member])[0])
+    return _key_of(cls, member), _codec(get_args(get_type_hints(cls, include_extras=True)[member])[0])
+
+
+@functools.cache
+def _key_of(cls: Any, member: str) -> str:
+    return str(next(f.metadata["key"] for f in fields(cls) if f.name == member))
 
 
 def _mapping(key_hint: Any, value_hint: Any) -> _Codec:

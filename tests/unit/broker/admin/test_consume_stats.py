@@ -96,7 +96,10 @@ async def test_lag_of_the_broker(caller: Caller, broker: Broker) -> None:
     assert ordered.total_diff == 0
 
 
-@pytest.mark.parametrize("code", [RequestCode.GET_CONSUME_STATS, RequestCode.GET_BROKER_CONSUME_STATS])
+@pytest.mark.parametrize(
+    "code",
+    [RequestCode.GET_CONSUME_STATS, RequestCode.GET_BROKER_CONSUME_STATS, RequestCode.GET_ALL_TOPIC_CONFIG],
+)
 async def test_others_have_their_turns_while_much_is_looked_up(
     broker: Broker, connect: Connect, code: RequestCode
 ) -> None:

@@ -11,8 +11,9 @@ from sprocketmq.protocol.bodies.heartbeat import ConsumerData, HeartbeatData, Su
 from sprocketmq.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
 from sprocketmq.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, ResetOffsetBody
 from sprocketmq.protocol.bodies.pop import BatchAck
+from sprocketmq.protocol.bodies.queue import ConsumeQueueData, QueryConsumeQueueResponseBody
 from sprocketmq.protocol.bodies.route import BrokerData, TopicRouteData
-from sprocketmq.protocol.bodies.stats import ConsumeStats
+from sprocketmq.protocol.bodies.stats import ConsumeStats, ConsumeStatsList, OffsetWrapper
 from sprocketmq.protocol.bodies.topic import TopicConfig
 from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from sprocketmq.protocol.message_queue import MessageQueue
@@ -156,7 +157,35 @@ def test_items_that_were_written_one_by_one_stand_in_their_place() -> None:
     queues = [MessageQueue("T", "b", number) for number in range(3)]
     trees = [codec.to_tree(queue) for queue in queues]
     whole = LockBatchRequestBody(consumer_group="G", client_id="c", mq_set=frozenset(queues))
-    assert codec.encode_apart(replace(whole, mq_set=frozenset()), "mq_set", trees) == codec.encode(whole)
+    assert in_steps(replace(whole, mq_set=frozenset()), "mq_set", trees) == (codec.encode(whole), 6)
+
+
+def in_steps(body: object, member: str, part: object, depth: int = 1) -> tuple[bytes, int]:
+    """What is encoded, and how often others had their turns."""
+    steps, count = codec.encode_in_steps(body, member, part, depth), 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value, count
+        count += 1
+
+
+def test_maps_and_what_lies_deeper_are_written_in_steps() -> None:
+    queues = {MessageQueue("T", 'b"}', number): OffsetWrapper(broker_offset=number) for number in range(3)}
+    of_topic = ConsumeStats(offset_table=queues, consume_tps=1.5)
+    table = codec.to_tree(of_topic)["offsetTable"]
+    assert in_steps(ConsumeStats(consume_tps=1.5), "offset_table", table) == (codec.encode(of_topic), 4)
+    whole = ConsumeStatsList(consume_stats_list=({"G": (of_topic, of_topic)}, {"H": ()}), total_diff=1 << 60)
+    tree = codec.to_tree(whole)["consumeStatsList"]
+    assert in_steps(ConsumeStatsList(total_diff=1 << 60), "consume_stats_list", tree, 3) == (codec.encode(whole), 4)
+
+
+def test_a_member_that_stays_empty_is_written_as_it_is_by_itself() -> None:
+    body = QueryConsumeQueueResponseBody(max_queue_index=1)
+    assert in_steps(body, "queue_data", [])[0] == codec.encode(body)
+    whole = replace(body, queue_data=(ConsumeQueueData(physic_offset=1),))
+    assert in_steps(body, "queue_data", [codec.to_tree(each) for each in whole.queue_data])[0] == codec.encode(whole)
 
 
 def test_a_set_is_written_in_order() -> None:
