@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 V = TypeVar("V")
 
-PIECE = 256
+PIECE = 64
 _END = b"}\n}"
 
 
