@@ -57,7 +57,8 @@ cdef class PullReader:
 
     @cython.locals(
         at=cython.longlong, base=cython.longlong, next_file=cython.longlong, end=cython.longlong,
-        log_end=cython.longlong, least_count=int, least_bytes=int, gathered=Gather, result=GetResult,
+        log_end=cython.longlong, least_count=int, least_bytes=int, most=cython.longlong, gathered=Gather,
+        result=GetResult,
     )
     cdef GetResult gather(
         self, QueueCursor cursor, long long offset, long long low, long long high, long long max_count,
