@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.certificates import certificates
-from tests.examples import examples
+from tests.hypothesis_examples import examples
 from tests.loop_clock import loop_clock
 from tests.peers.patience import patience
 from tests.peers.toolchain import needs_tools, openssl

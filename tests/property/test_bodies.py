@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.hypothesis_examples import examples
 
 from sprocketmq.errors import BodyError, CommandError
 from sprocketmq.protocol import bodies, headers, java_json

@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from tests.examples import examples
+from tests.hypothesis_examples import examples
 from tests.unit.broker.support import make_settings
 from tests.unit.store.support import open_store, put
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.hypothesis_examples import examples
 from tests.unit.auth.golden import GOLDEN, accounts, entry
 
 from sprocketmq.auth.account_realm import AccountRealm

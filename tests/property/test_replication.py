@@ -12,7 +12,7 @@ from pathlib import Path
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from tests.examples import examples
+from tests.hypothesis_examples import examples
 from tests.unit.store.support import open_store, put
 
 from sprocketmq.broker.replication.log_cursor import LogCursor, first_offset, out_of_range

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.hypothesis_examples import examples
 from tests.unit.broker.support import START_MS, FakeClock, make_broker
 from tests.unit.protocol.batches import encode_batch
 

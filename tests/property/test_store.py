@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.hypothesis_examples import examples
 from tests.unit.store.support import FakeClock, batch, open_store, put, read_all
 
 from sprocketmq.protocol.record.hashing import tags_code
