@@ -32,7 +32,7 @@ cdef class ProcessorTable:
     cdef dict _processors
     cdef int _max_slow
     cdef set _slow
-    cdef object _share
+    cdef object _use
 
     @cython.locals(code=int)
     cpdef object process(self, object connection, Command request)

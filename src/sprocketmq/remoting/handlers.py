@@ -30,7 +30,7 @@ from sprocketmq.protocol.command import Command
 from sprocketmq.protocol.frame.decoder import encode_frame
 from sprocketmq.remoting.answer_times import UNKNOWN, AnswerTimes
 from sprocketmq.remoting.costs import BYTE_NS, LARGE_BYTES, REFUSAL_NS
-from sprocketmq.remoting.limits import Share
+from sprocketmq.remoting.limits import UseByAddress
 
 if TYPE_CHECKING:
     from sprocketmq.remoting.connection import Connection
@@ -99,7 +99,7 @@ class ProcessorTable:
         self._processors: dict[int, Processor] = {}
         self._max_slow = max_slow
         self._slow: set[asyncio.Task[None]] = set()
-        self._share = Share()
+        self._use = UseByAddress()
 
     def add(self, code: int | Iterable[int], handler: Handler) -> None:
         for each in (code,) if isinstance(code, int) else code:
@@ -182,17 +182,17 @@ class ProcessorTable:
 
     def _start(self, handler: SlowHandler, connection: Connection, request: Command) -> None:
         host = connection.peer.host
-        if not self._share.has_room(host, self._max_slow):
-            running = f"[OVERLOAD]{self._share.used} slow requests are running, {self._share.of(host)} of them yours"
+        if not self._use.has_room(host, self._max_slow):
+            running = f"[OVERLOAD]{self._use.used} slow requests are running, {self._use.of(host)} of them yours"
             raise RequestRefused(ResponseCode.SYSTEM_BUSY, running)
         task = asyncio.get_running_loop().create_task(self._run(handler, connection, request))
         self._slow.add(task)
-        self._share.take(host)
+        self._use.take(host)
         task.add_done_callback(partial(self._ended, host))
 
     def _ended(self, host: str, task: asyncio.Task[None]) -> None:
         self._slow.discard(task)
-        self._share.give_back(host)
+        self._use.give_back(host)
 
     async def _run(self, handler: SlowHandler, connection: Connection, request: Command) -> None:
         try:

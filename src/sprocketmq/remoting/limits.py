@@ -48,7 +48,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Share:
+class UseByAddress:
     """What all peers have of something together. One address takes at most half of it: others find some left."""
 
     used: int = 0

@@ -17,7 +17,7 @@ from sprocketmq.protocol import names
 from sprocketmq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
 from sprocketmq.protocol.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from sprocketmq.remoting import Connection
-from sprocketmq.remoting.limits import Share
+from sprocketmq.remoting.limits import UseByAddress
 from sprocketmq.store.files.clock import Clock
 
 events = Events("sprocketmq.broker.clients")
@@ -55,7 +55,7 @@ class Memberships:
     def __init__(self, limit: Callable[[], int]) -> None:
         self.refused = 0
         self._limit = limit
-        self._share = Share()
+        self._use = UseByAddress()
         self._groups: dict[Connection, dict[str, None]] = {}
 
     def of(self, connection: Connection) -> list[str]:
@@ -66,18 +66,18 @@ class Memberships:
         groups = self._groups.get(connection, {})
         if group in groups:
             return True
-        if len(groups) >= self._limit() or not self._share.has_room(connection.peer.host, MAX_MEMBERSHIPS):
+        if len(groups) >= self._limit() or not self._use.has_room(connection.peer.host, MAX_MEMBERSHIPS):
             self.refused += 1
             return False
         self._groups.setdefault(connection, groups)[group] = None
-        self._share.take(connection.peer.host)
+        self._use.take(connection.peer.host)
         return True
 
     def discard(self, connection: Connection, group: str) -> None:
         groups = self._groups.get(connection, {})
         if group in groups:
             del groups[group]
-            self._share.give_back(connection.peer.host)
+            self._use.give_back(connection.peer.host)
             if not groups:
                 del self._groups[connection]
 
@@ -175,7 +175,7 @@ class ConsumerTable:
         self.subscribe: Subscribe = lambda _group, data: subscription_of(data)
         #: Subscriptions for which there was no room.
         self.refused = 0
-        self._share = Share()
+        self._use = UseByAddress()
         self._clock = clock
 
     def get(self, group: str) -> ConsumerGroup | None:
@@ -233,17 +233,17 @@ class ConsumerTable:
         known = group.subscriptions.get(wanted.topic)
         size = subscription_bytes(wanted)
         before = 0 if known is None else known.kept_bytes
-        if size > before and not self._share.has_room(address, SUBSCRIPTION_BYTES, size - before):
+        if size > before and not self._use.has_room(address, SUBSCRIPTION_BYTES, size - before):
             self.refused += 1
             raise FilterError("the subscriptions of all groups, or of this address, take as much memory as they may")
         made = self.subscribe(group.name, wanted)
         if known is not None:
             self._give_back(group, wanted.topic)
         group.subscriptions[wanted.topic], group.brought_by[wanted.topic] = made, address
-        self._share.take(address, made.kept_bytes)
+        self._use.take(address, made.kept_bytes)
 
     def _give_back(self, group: ConsumerGroup, topic: str) -> None:
-        self._share.give_back(group.brought_by[topic], group.subscriptions[topic].kept_bytes)
+        self._use.give_back(group.brought_by[topic], group.subscriptions[topic].kept_bytes)
 
     def unregister(self, group_name: str, connection: Connection) -> None:
         group = self.groups.get(group_name)

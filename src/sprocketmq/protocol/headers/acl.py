@@ -9,7 +9,7 @@ from sprocketmq.protocol.fields import wire
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateUserRequestHeader:
-    """3001 AUTH_CREATE_USER, and the name in every request about one user."""
+    """3001 AUTH_CREATE_USER; 3002 AUTH_UPDATE_USER and 3004 AUTH_GET_USER have the same."""
 
     username: str | None = wire("username", default=None)
 
